@@ -61,7 +61,7 @@ void Network::forward(std::span<const float> parameters, const MicroBatch& batch
   input_ = staged(batch);
   const Pass pass{batch, training, !same_parameters_};
   const PlanBuffers at = buffers(parameters, {});
-  for (const Step& step : plan_.steps) calls_.forward(at, pass, step);
+  for (std::size_t i = 0; i < plan_.steps.size(); ++i) calls_.forward(at, pass, i);
 }
 
 void Network::backward(std::span<const float> parameters, const MicroBatch& batch, std::span<float> gradient,

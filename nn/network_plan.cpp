@@ -57,6 +57,12 @@ class Planner {
         visit(i, std::get<BatchNorm>(node(i).kind));
       } else if (waiting_.contains(i)) {
         visit(i, std::get<Add>(node(i).kind));
+      } else if (is<Linear>(i)) {
+        append_linear<Linear>(i);
+      } else if (is<TokenLinear>(i)) {
+        append_linear<TokenLinear>(i);
+      } else if (is<LayerNorm>(i)) {
+        append_norm(i);
       } else {
         append(i);
       }
@@ -199,6 +205,36 @@ class Planner {
     return std::find(node(i).inputs.begin(), node(i).inputs.end(), input) != node(i).inputs.end();
   }
 
+  // A linear layer leaves its bias to an activation behind it, which then also sums the bias's gradient.
+  template <class Kind>
+  void append_linear(std::uint32_t i) {
+    auto product = std::get<Kind>(node(i).kind);
+    const std::uint32_t next = only_reader(i);
+    const bool merges = column_.make_biased_activation && product.bias && next == i + 1 &&
+                        is<Activation>(next) && storage(next) == storage(i);
+    if (!merges) return append(i);
+    product.bias = false;
+    append(i, Order::samples, Order::samples, column_.make(product, place(i)));
+    plan_.steps.back().tensors = {node(i).tensors[0]};
+    const Form form{Order::samples, storage(i)};
+    Step step{.name = node(next).name,
+              .op = column_.make_biased_activation(std::get<Activation>(node(next).kind), place(next)),
+              .inputs = {value(i, form)},
+              .tensors = {node(i).tensors[1]}};
+    values_[next][form] = add_step(std::move(step), node(next).shape, form);
+    done_[next] = true;
+  }
+
+  // If the step before a layer norm is the addition that it reads, both are one sweep.
+  void append_norm(std::uint32_t i) {
+    const std::uint32_t sum = node(i).inputs[0];
+    const Form form{Order::samples, storage(i)};
+    const bool plain = is<Add>(sum) && !waiting_.contains(sum) && storage(sum) == form.storage;
+    if (column_.norms_add && plain && values_[sum][form] == plan_.steps.back().output)
+      plan_.steps.back().with_next = true;
+    append(i);
+  }
+
   // Node `i` is computed by the step of node `by`.
   void become(std::uint32_t i, std::uint32_t by) {
     values_[i] = values_[by];
@@ -293,7 +329,10 @@ std::uint64_t Plan::bytes() const {
 
 std::vector<std::string> Plan::implementations() const {
   std::vector<std::string> all;
-  for (const Step& step : steps) all.push_back(step.name + ": " + step.op->implementation());
+  for (const Step& step : steps) {
+    all.push_back(step.name + ": " + step.op->implementation() +
+                  (step.with_next ? ", in the layer norm behind it" : ""));
+  }
   return all;
 }
 

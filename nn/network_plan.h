@@ -3,7 +3,8 @@
 //
 // On the CPU activations stay in lanes after a direct convolution or a linear layer, and are transposed
 // before an op that needs the other order. Some nodes are merged into one step: a ReLU behind a direct
-// convolution or a batch norm, and an addition between the two.
+// convolution or a batch norm, and an addition between the two. On CUDA devices an activation adds the bias
+// of the linear layer before it, and a layer norm may compute the addition before it.
 //
 // In bf16 activations may be stored in bfloat16. The input, the scores and what leads to the row numbers of
 // an embedding are float32 nevertheless, on the CPU also all values in lanes; between the two storages the
@@ -32,6 +33,9 @@ struct Column {
   // Casts an activation, and its gradient back, between storages; place.storage is the output's. Empty if all
   // is float32.
   std::function<std::unique_ptr<Op>(const OpPlace& place)> make_cast{};
+  // An activation that first adds the bias of the linear layer before it; empty if the column has no such op.
+  std::function<std::unique_ptr<Op>(const Activation& op, const OpPlace& place)> make_biased_activation{};
+  bool norms_add = false;  // layer norms support Forward::sum
 };
 
 // The columns that compute on a CPU.
@@ -58,6 +62,8 @@ struct Step {
   std::vector<std::uint32_t> inputs{};   // values
   std::uint32_t output = 0;              // value
   std::vector<std::uint32_t> tensors{};  // of the model
+  // An addition that the norm behind it computes in its own sweep; by itself only if it is computed again.
+  bool with_next = false;
   std::vector<Interval> final{};  // floats of tensors that no earlier step uses: their gradient is final here
   bool first_backward = true;     // no later step uses the tensors: the gradient is written, not added
   std::vector<Giving> gives{};    // for each input

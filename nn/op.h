@@ -79,6 +79,9 @@ struct Forward {
   std::span<const float* const> parameters;  // in the order of their specs
   float* output;
   float* workspace;  // Traits::workspace floats, not kept between two calls
+  // Not null if a norm also computes the addition before it (Step::with_next): the inputs are two terms,
+  // and their sum is written here, perhaps to the buffer of the first.
+  float* sum = nullptr;
 };
 
 // The gradient of one input: null if it is not needed.
@@ -105,6 +108,8 @@ struct Traits {
   bool reads_inputs = true;   // in backward
   bool reads_output = false;  // in backward
   bool adds = false;          // can add to gradients of its inputs
+  bool keeps_d_output = false;  // backward only reads d_output, which is never the buffer of another gradient
+  bool gives_d_output = false;  // the gradient of each input is d_output, and all may be its buffer
   std::uint64_t workspace = 0;
 };
 

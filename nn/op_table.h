@@ -99,6 +99,11 @@ STEELYARD_OPS(STEELYARD_MAKE_HERE, STEELYARD_MAKE_HERE, STEELYARD_MAKE_HERE)
 std::unique_ptr<Op> make_batch_norm(const BatchNorm& op, const OpPlace& place, FusedTail tail,
                                     const Context& context);
 
+// activation(x + bias), for a bias of one number a channel, its only parameter: what follows the product of a
+// linear layer. Backward sums the gradient of the bias in the sweep that computes that of x.
+std::unique_ptr<Op> make_biased_activation(const Activation& op, const OpPlace& place,
+                                           const Context& context);
+
 // Casts an activation from the other storage to place.storage; backward casts the gradient back.
 std::unique_ptr<Op> make_cast(const OpPlace& place, const Context& context);
 

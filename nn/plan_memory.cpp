@@ -3,7 +3,8 @@
 // A value lives from the step that produces it to the last that reads it, forward or backward; a gradient
 // from the first step that contributes to it to the step that produces the value. A value that backward
 // computes again (nn/recomputation.h) lives twice. Values with disjoint lifetimes may share memory: the
-// largest are placed first, each as low as it fits.
+// largest are placed first, each as low as it fits. The gradients of both terms of an addition may have the
+// place of the sum's.
 #include "nn/network_plan.h"
 
 #include <algorithm>
@@ -139,7 +140,8 @@ class MemoryPlanner {
     const std::uint32_t producer = producer_[value];
     std::vector<Life> lives(1);
     lives[0].include(producer);
-    for (const std::uint32_t reader : readers_[value]) lives[0].include(reader);
+    for (const std::uint32_t reader : readers_[value])
+      lives[0].include(plan_.steps[reader].with_next ? reader + 1 : reader);
     if (readers_[value].empty()) lives[0].include(steps_);  // the loss
     if (again_[producer] > 0) lives.emplace_back().include(again_[producer]);
     Life& last = lives.back();
@@ -177,10 +179,12 @@ class MemoryPlanner {
     Step& step = plan_.steps[i];
     step.gives.clear();
     bool taken = false;
+    const bool all_take = shares_gradients(i);
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       const std::uint32_t input = step.inputs[k];
       const bool once = std::count(step.inputs.begin(), step.inputs.end(), input) == 1;
-      const bool may = !taken && once && ((k == 0 && step.traits.in_place) || step.traits.d_in_place);
+      const bool may =
+          (all_take || !taken) && once && ((k == 0 && step.traits.in_place) || step.traits.d_in_place);
       Giving giving = Giving::none;
       if (needs_gradient(input) && !first_to_give(i, k)) {
         giving = step.traits.adds ? Giving::add : Giving::write_aside;
@@ -194,6 +198,24 @@ class MemoryPlanner {
       }
       step.gives.push_back(giving);
     }
+  }
+
+  // Whether both gradients of an addition may stay in one buffer.
+  [[nodiscard]] bool shares_gradients(std::uint32_t i) const {
+    const Step& step = plan_.steps[i];
+    if (!step.traits.gives_d_output || step.inputs.size() != 2) return false;
+    const std::uint32_t a = step.inputs[0], b = step.inputs[1];
+    return is_done_before(i, a, b) || is_done_before(i, b, a);
+  }
+  // Whether the gradient of `value`, a term of step i, is only read, and for the last time before that of
+  // `other` changes or is read. Backward goes from the last step to the first.
+  [[nodiscard]] bool is_done_before(std::uint32_t i, std::uint32_t value, std::uint32_t other) const {
+    const std::uint32_t reads = producer_[value];
+    if (reads == none || readers_[value].size() != 1 || !plan_.steps[reads].traits.keeps_d_output)
+      return false;
+    return (producer_[other] == none || producer_[other] < reads) &&
+           std::all_of(readers_[other].begin(), readers_[other].end(),
+                       [&](std::uint32_t reader) { return reader == i || reader < reads; });
   }
 
   [[nodiscard]] bool same_size(std::uint32_t a, std::uint32_t b) const {

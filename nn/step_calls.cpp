@@ -8,6 +8,18 @@ void StepCalls::forward(const PlanBuffers& at, const Pass& pass, const Step& ste
                           at.arena + at.plan.workspace});
 }
 
+void StepCalls::forward(const PlanBuffers& at, const Pass& pass, std::size_t i) {
+  const Step& step = at.plan.steps[i];
+  if (step.with_next) return;
+  if (i == 0 || !at.plan.steps[i - 1].with_next) return forward(at, pass, step);
+  const Step& addition = at.plan.steps[i - 1];
+  point(at, step);
+  inputs_.clear();
+  for (const std::uint32_t term : addition.inputs) inputs_.push_back(at.value(term));
+  step.op->forward(pass, {inputs_, parameters_, at.arena + at.plan.values[step.output].place,
+                          at.arena + at.plan.workspace, at.arena + at.plan.values[addition.output].place});
+}
+
 void StepCalls::backward(const PlanBuffers& at, const Pass& pass, const Step& step, bool add) {
   point(at, step);
   d_parameters_.clear();

@@ -28,7 +28,10 @@ struct PlanBuffers {
 
 class StepCalls {
  public:
+  // A step alone.
   void forward(const PlanBuffers& at, const Pass& pass, const Step& step);
+  // Step i of a forward pass: as the plan merges it with its neighbours (Step::with_next).
+  void forward(const PlanBuffers& at, const Pass& pass, std::size_t i);
 
   // The calls of Plan::backward. `add`: to the gradient of parameters. add_up(size, storage, from, to) adds
   // numbers for ops that cannot add. done(i): the gradients of step i are computed.

@@ -67,7 +67,7 @@ class Question {
     expect(std::isfinite(limit), "the processor's gradient is not finite");
     expect(share <= limit,
            "the gradient differs from the processor's by " + percent + "; allowed: " + of + " %");
-    print({title, "correct", percent + ", allowed " + of + " %", convolutions(network)});
+    print({title, "correct", percent + ", allowed " + of + " %", steps(network)});
   }
 
  private:
@@ -97,13 +97,14 @@ class Question {
     return gradient;
   }
 
-  // "52 of 53 convolutions by cudnn"
-  static std::string convolutions(const nn::cuda::Network& network) {
+  // "53 steps by cudnn, 0 direct, 12 merged"
+  static std::string steps(const nn::cuda::Network& network) {
     const auto all = network.implementations();
     const auto count = [&](const char* word) {
       return std::ranges::count_if(all, [&](const auto& it) { return it.find(word) != std::string::npos; });
     };
-    return std::to_string(count("cudnn")) + " steps by cudnn, " + std::to_string(count("direct")) + " direct";
+    return std::to_string(count("cudnn")) + " steps by cudnn, " + std::to_string(count("direct")) +
+           " direct, " + std::to_string(count("with bias") + count("layer norm behind")) + " merged";
   }
 
   nn::Model model_;

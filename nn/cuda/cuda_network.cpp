@@ -12,6 +12,7 @@
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/buckets.h"
+#include "nn/cuda/column.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/device_values.h"
 #include "nn/cuda/exchange.h"
@@ -49,7 +50,7 @@ class Network::Impl {
                  staging_.numbers(), staging_.positions(),
                  staging_.labels(),  model.normalizes_shares() ? 0 : model.grain(),
                  staging_.targets(), !refused.empty()},
-        plan_(make_plan(model, column(), micro_batch)),
+        plan_(make_plan(model, column_of(context_, storage_of(model.precision())), micro_batch)),
         arena_(plan_.arena),
         exchange_(model, plan_, compute_, bucket_floats(model.parameters())),
         loss_(model, micro_batch),
@@ -208,16 +209,6 @@ class Network::Impl {
     compute_.synchronize();
     exchange_.synchronize();
   }
-  [[nodiscard]] Column column() const {
-    return {[this](const OpKind& kind, const OpPlace& place) {
-              return std::visit([&](const auto& op) { return cuda::make(op, place, context_); }, kind);
-            },
-            [this](const BatchNorm& op, const OpPlace& place, FusedTail tail) {
-              return make_batch_norm(op, place, tail, context_);
-            },
-            storage_of(model_.precision()),
-            [this](const OpPlace& place) { return make_cast(place, context_); }};
-  }
   // The samples of the second are copied while the first is computed.
   double seconds_of_two(const MicroBatch& batch) {
     const Time begin = steady_now();
@@ -241,7 +232,7 @@ class Network::Impl {
   void forward(const Pass& pass, const Variant& variant) {
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       if (variant.first) exchange_.wait_for(i);
-      calls_.forward(buffers(), pass, plan_.steps[i]);
+      calls_.forward(buffers(), pass, i);
     }
   }
 

@@ -1,85 +1,15 @@
 // Ops on independent numbers: activations, dropout, a sum, scaled channels. They are bound by memory, so
 // access by 16 bytes is the only possible gain.
-#include <array>
 #include <cmath>
 
-#include "core/check.h"
 #include "core/random.h"
+#include "nn/cuda/activation_kinds.h"
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
 #include "nn/cuda/sweeps.h"
 
 namespace steelyard::nn::cuda {
 namespace {
-
-__device__ float clamped(float x, float max) {
-  const float positive = x < 0 ? 0 : x;  // NaN stays NaN
-  return positive > max ? max : positive;
-}
-__device__ float sigmoid_of(float x) { return 1 / (1 + expf(-x)); }
-__device__ float phi(float x) { return 0.5F * erfcf(-0.707106781F * x); }
-
-// Each kind: its value at x, and `slope` times the derivative, computed from the kept value: the output or,
-// with by_input, the input.
-struct Relu {
-  static constexpr bool by_input = false;
-  __device__ static float value(float x) { return x < 0 ? 0 : x; }
-  __device__ static float gradient(float y, float slope) { return y <= 0 ? 0 : slope; }
-};
-struct Relu6 {
-  static constexpr bool by_input = false;
-  __device__ static float value(float x) { return clamped(x, 6); }
-  __device__ static float gradient(float y, float slope) { return y <= 0 || y >= 6 ? 0 : slope; }
-};
-struct Gelu {
-  static constexpr bool by_input = true;
-  __device__ static float value(float x) { return x * phi(x); }
-  __device__ static float gradient(float x, float slope) {
-    const float density = 0.398942280F * expf(-0.5F * x * x);
-    return slope * (phi(x) + (density == 0 ? 0 : x * density));
-  }
-};
-// x (1 + tanh u) / 2 is x sigmoid(2u); 1.5957... is 2 sqrt(2 / pi). Beyond 10 the slope is the limit's.
-struct GeluTanh {
-  static constexpr bool by_input = true;
-  __device__ static float argument(float x) { return 1.59576912F * (x + 0.044715F * x * x * x); }
-  __device__ static float value(float x) { return x * sigmoid_of(argument(x)); }
-  __device__ static float gradient(float x, float slope) {
-    const float raised = x < -10 ? -10 : x, near = raised > 10 ? 10 : raised;
-    const float e = expf(-argument(near)), s = 1 / (1 + e);
-    return slope * (s + near * s * (e * s) * (1.59576912F * (1 + 0.134145F * near * near)));
-  }
-};
-struct Silu {
-  static constexpr bool by_input = true;
-  __device__ static float value(float x) { return x * sigmoid_of(x); }
-  __device__ static float gradient(float x, float slope) {
-    const float s = sigmoid_of(x);
-    return slope * (s + x * s * sigmoid_of(-x));
-  }
-};
-struct HardSwish {
-  static constexpr bool by_input = true;
-  __device__ static float value(float x) { return x * clamped(x + 3, 6) * (1.0F / 6); }
-  __device__ static float gradient(float x, float slope) {
-    return slope * (x <= -3 ? 0 : (x >= 3 ? 1 : x * (1.0F / 3) + 0.5F));
-  }
-};
-struct HardSigmoid {
-  static constexpr bool by_input = false;
-  __device__ static float value(float x) { return clamped(x + 3, 6) * (1.0F / 6); }
-  __device__ static float gradient(float y, float slope) { return y <= 0 || y >= 1 ? 0 : slope * (1.0F / 6); }
-};
-struct Sigmoid {
-  static constexpr bool by_input = false;
-  __device__ static float value(float x) { return sigmoid_of(x); }
-  __device__ static float gradient(float y, float slope) { return slope * (y * (1 - y)); }
-};
-struct Tanh {
-  static constexpr bool by_input = false;
-  __device__ static float value(float x) { return tanhf(x); }
-  __device__ static float gradient(float y, float slope) { return slope * ((1 - y) * (1 + y)); }
-};
 
 template <class Kind>
 struct Value {
@@ -135,13 +65,6 @@ class ActivationOp final : public CudaOp {
  private:
   std::uint64_t features_;
 };
-
-template <class Kind>
-std::unique_ptr<Op> make_kind(const OpPlace& place, const Context& context) {
-  return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
-    return std::make_unique<ActivationOp<Kind, decltype(number)>>(place, context);
-  });
-}
 
 // Dropout: the mask of nn/cpu/kernel_calls.h, drawn again in forward and in backward. On a GPU the draws, two
 // 64-bit mixes per four numbers, cost about as much as the memory traffic; a thread therefore computes the
@@ -236,7 +159,11 @@ class AddOp final : public CudaOp {
     }
   }
 
-  [[nodiscard]] Traits traits() const override { return in_place_traits; }
+  [[nodiscard]] Traits traits() const override {
+    Traits traits = in_place_traits;
+    traits.gives_d_output = true;
+    return traits;
+  }
 
  private:
   std::uint64_t features_;
@@ -291,13 +218,9 @@ class ScaleOp final : public CudaOp {
 }  // namespace
 
 std::unique_ptr<Op> make(const Activation& op, const OpPlace& place, const Context& context) {
-  // In the order of Activation::Kind.
-  static constexpr std::array makers{make_kind<Relu>,        make_kind<Relu6>,   make_kind<Gelu>,
-                                     make_kind<GeluTanh>,    make_kind<Silu>,    make_kind<HardSwish>,
-                                     make_kind<HardSigmoid>, make_kind<Sigmoid>, make_kind<Tanh>};
-  const auto kind = static_cast<std::size_t>(op.kind);
-  CHECK(kind < makers.size(), "an unknown activation");
-  return makers[kind](place, context);
+  return of_activation(op.kind, place.storage, [&](auto kind, auto number) -> std::unique_ptr<Op> {
+    return std::make_unique<ActivationOp<decltype(kind), decltype(number)>>(place, context);
+  });
 }
 
 STEELYARD_STORED_OP(Dropout, DropoutOp)

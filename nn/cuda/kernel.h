@@ -126,6 +126,22 @@ __device__ void store(Bf16* at, const Pack<n>& pack) {
   }
 }
 
+// Of parameters, which lie one behind the other: behind a tensor of an odd size none is aligned.
+template <unsigned n>
+__device__ Pack<n> load_anywhere(const float* at) {
+  if (reinterpret_cast<std::uintptr_t>(at) % aligned_to<n, float> == 0) return load<n>(at);
+  Pack<n> pack;
+  for (unsigned i = 0; i < n; ++i) pack.x[i] = at[i];
+  return pack;
+}
+
+// The numbers as they will be read from an array of type T.
+template <class T, unsigned n>
+__device__ Pack<n> as_stored(Pack<n> pack) {
+  for (unsigned i = 0; i < n; ++i) pack.x[i] = T(pack.x[i]);
+  return pack;
+}
+
 // Stores the pack, or adds it with `add`.
 template <unsigned n, class T>
 __device__ void store(T* at, Pack<n> pack, bool add) {

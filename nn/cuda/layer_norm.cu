@@ -1,6 +1,6 @@
 // Layer norm: bound by memory. A warp takes a token, reads it twice (the second time from the cache) and
-// writes it once; mean and reciprocal deviation are kept. With g = d_output weight, y = (x - mean) r and n
-// features:
+// writes it once; mean and reciprocal deviation are kept. If it first adds two terms, it reads these instead,
+// and writes the sum, too. With g = d_output weight, y = (x - mean) r and n features:
 //   d_x = r (g - sum g / n - y sum g y / n)
 //
 // Backward with up to 1024 features reads input and gradient once: a warp has both numbers of a token in
@@ -17,18 +17,42 @@ namespace {
 
 constexpr unsigned warps = 4;  // per block
 
+// Terms to be added to `sum` first; null: none. The sum may take the place of a term.
+template <class T>
+struct Terms {
+  const T *a = nullptr, *b = nullptr;
+  T* sum = nullptr;
+
+  template <unsigned n>
+  __device__ Pack<n> at(std::uint64_t i) const {
+    Pack<n> pack = load<n>(a + i);
+    const Pack<n> other = load<n>(b + i);
+    for (unsigned k = 0; k < n; ++k) pack.x[k] += other.x[k];
+    return as_stored<T>(pack);
+  }
+};
+
+// The first feature of a token. Of a sum only one lane reads it, which is the one that may overwrite it.
+template <class T>
+__device__ float first_of(const Terms<T>& terms, const T* row, std::uint64_t at) {
+  if (terms.sum == nullptr) return row[0];
+  return __shfl_sync(all_lanes, threadIdx.x == 0 ? terms.template at<1>(at).x[0] : 0, 0);
+}
+
 // Mean and reciprocal deviation of a token, in float2. The variance is computed after subtracting the first
 // feature, so that a mean far from zero costs no precision.
 template <unsigned n, class T>
-__global__ void normalize(const T* x, std::uint64_t tokens, std::uint32_t features, float epsilon,
-                          const float* weight, const float* bias, T* out, float2* statistics) {
+__global__ void normalize(Terms<T> terms, const T* x, std::uint64_t tokens, std::uint32_t features,
+                          float epsilon, const float* weight, const float* bias, T* out, float2* statistics) {
   const std::uint64_t token = std::uint64_t{blockIdx.x} * warps + threadIdx.y;
   if (token >= tokens) return;
-  const T* const row = x + token * features;
-  const float first = row[0], all = static_cast<float>(features);
+  const std::uint64_t begin = token * features;
+  const T* const row = x + begin;
+  const float first = first_of(terms, row, begin), all = static_cast<float>(features);
   float sum = 0, squares = 0;
   for (std::uint32_t f = n * threadIdx.x; f < features; f += 32 * n) {
-    const Pack<n> values = load<n>(row + f);
+    const Pack<n> values = terms.sum != nullptr ? terms.template at<n>(begin + f) : load<n>(row + f);
+    if (terms.sum != nullptr) store(terms.sum + begin + f, values);
     for (unsigned k = 0; k < n; ++k) {
       const float away = values.x[k] - first;
       sum += away;
@@ -41,10 +65,10 @@ __global__ void normalize(const T* x, std::uint64_t tokens, std::uint32_t featur
   if (threadIdx.x == 0) statistics[token] = {mean, reciprocal};
   for (std::uint32_t f = n * threadIdx.x; f < features; f += 32 * n) {
     Pack<n> values = load<n>(row + f);
-    const Pack<n> scale = load<n>(weight + f), shift = load<n>(bias + f);
+    const Pack<n> scale = load_anywhere<n>(weight + f), shift = load_anywhere<n>(bias + f);
     for (unsigned k = 0; k < n; ++k)
       values.x[k] = (values.x[k] - mean) * reciprocal * scale.x[k] + shift.x[k];
-    store(out + token * features + f, values);
+    store(out + begin + f, values);
   }
 }
 
@@ -94,7 +118,7 @@ __global__ void gradients(Tokens<T> t, bool add, T* d_x, float* sums) {
     for (unsigned p = 0; p < packs; ++p) {
       const std::uint32_t f = 4 * (32 * p + lane);
       if (f >= t.features) continue;
-      const Pack<4> weight = load<4>(t.weight + f);
+      const Pack<4> weight = load_anywhere<4>(t.weight + f);
       for (unsigned k = 0; k < 4; ++k) {
         y[p].x[k] = (y[p].x[k] - mean) * reciprocal;
         own[p].x[k] += g[p].x[k] * y[p].x[k];
@@ -109,7 +133,7 @@ __global__ void gradients(Tokens<T> t, bool add, T* d_x, float* sums) {
     for (unsigned p = 0; p < packs; ++p) {
       const std::uint32_t f = 4 * (32 * p + lane);
       if (f >= t.features) continue;
-      store(d_x + begin + f, slope(g[p], load<4>(t.weight + f), y[p], reciprocal, sum, dot), add);
+      store(d_x + begin + f, slope(g[p], load_anywhere<4>(t.weight + f), y[p], reciprocal, sum, dot), add);
     }
   }
   for (unsigned i = 0; i < 2 * packs; ++i) partial[warp][i][lane] = own[i];
@@ -155,7 +179,7 @@ __global__ void by_tokens(Tokens<T> t, bool add, T* d_x) {
   };
   float sum = 0, dot = 0;
   for (std::uint32_t f = n * threadIdx.x; f < t.features; f += 32 * n) {
-    const Pack<n> y = y_at(f), d = load<n>(t.d_output + begin + f), weight = load<n>(t.weight + f);
+    const Pack<n> y = y_at(f), d = load<n>(t.d_output + begin + f), weight = load_anywhere<n>(t.weight + f);
     for (unsigned k = 0; k < n; ++k) {
       const float g = d.x[k] * weight.x[k];
       sum += g;
@@ -165,7 +189,7 @@ __global__ void by_tokens(Tokens<T> t, bool add, T* d_x) {
   sum = warp_sum(sum) / all;
   dot = warp_sum(dot) / all;
   for (std::uint32_t f = n * threadIdx.x; f < t.features; f += 32 * n) {
-    const Pack<n> d = load<n>(t.d_output + begin + f), weight = load<n>(t.weight + f);
+    const Pack<n> d = load<n>(t.d_output + begin + f), weight = load_anywhere<n>(t.weight + f);
     store(d_x + begin + f, slope(d, weight, y_at(f), reciprocal, sum, dot), add);
   }
 }
@@ -186,8 +210,11 @@ class LayerNormOp final : public CudaOp {
     const ForwardOf<T> call(untyped);
     const std::uint64_t tokens = pass.size() * tokens_;
     const float *const weight = call.parameters[0], *const bias = call.parameters[1];
-    with_packs(can_pack(features_, call.inputs[0], weight, bias, call.output), [&](auto n) {
-      launch(context_.stream, groups_of(tokens, warps), {32, warps}, &normalize<n, T>, call.inputs[0], tokens,
+    const bool adds = call.sum != nullptr;
+    const Terms<T> terms = adds ? Terms<T>{call.inputs[0], call.inputs[1], call.sum} : Terms<T>{};
+    const T* const x = adds ? call.sum : call.inputs[0];
+    with_packs(can_pack(features_, x, terms.a, terms.b, call.output), [&](auto n) {
+      launch(context_.stream, groups_of(tokens, warps), {32, warps}, &normalize<n, T>, terms, x, tokens,
              features_, epsilon_, weight, bias, call.output, statistics_.data());
     });
   }
@@ -197,8 +224,7 @@ class LayerNormOp final : public CudaOp {
     const Tokens<T> tokens{call.inputs[0],     call.d_output,         call.parameters[0],
                            statistics_.data(), pass.size() * tokens_, features_};
     const auto [to, add] = call.d_inputs[0];
-    const bool packed =
-        are_packs_of<4>(features_, tokens.x, tokens.d_output, tokens.weight, to, call.workspace);
+    const bool packed = are_packs_of<4>(features_, tokens.x, tokens.d_output, to, call.workspace);
     if (packed && features_ <= 4 * 32 * most_packs) {
       one_sweep(pass, call, tokens);
     } else {

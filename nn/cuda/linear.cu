@@ -119,7 +119,9 @@ class LinearOp final : public CudaOp {
     if (turned_) turn(context_.stream, pass.size(), in_.channels, in_.height * in_.width, d_x, to);
   }
 
-  [[nodiscard]] Traits traits() const override { return {.adds = of_tokens_, .workspace = workspace_}; }
+  [[nodiscard]] Traits traits() const override {
+    return {.adds = of_tokens_, .keeps_d_output = true, .workspace = workspace_};
+  }
   [[nodiscard]] std::uint64_t bytes() const override { return weights_.bytes() + biases_.bytes(); }
   [[nodiscard]] std::string implementation() const override { return context_.products.implementation(); }
 

@@ -8,8 +8,9 @@
 //   sweep_columns      visits each number of a matrix, with data of its column in registers
 //
 // `F` is a struct with a __device__ operator(). Numbers are float or Bf16 in memory, and float in registers.
-// They are processed in packs of 16 bytes of the shortest type, if pointers are aligned to 16 bytes, as all
-// places of a plan and all tensors of an even size are; otherwise one by one.
+// They are processed in packs of 16 bytes of the shortest type, if rows begin at multiples of 16 bytes;
+// otherwise one by one. All places of a plan begin there. Parameters do behind tensors of whole packs only,
+// so they decide nothing where they are few (load_anywhere).
 #pragma once
 
 #include <algorithm>

@@ -30,11 +30,13 @@ struct ForwardOf {
       : inputs(call.inputs),
         parameters(call.parameters),
         output(reinterpret_cast<T*>(call.output)),
-        workspace(call.workspace) {}
+        workspace(call.workspace),
+        sum(reinterpret_cast<T*>(call.sum)) {}
   AddressesOf<T> inputs;
   std::span<const float* const> parameters;
   T* output;
   float* workspace;
+  T* sum;
 };
 
 template <class T>

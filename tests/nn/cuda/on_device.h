@@ -46,8 +46,11 @@ class OnDevice final : public Op {
     const std::vector<const float*> inputs = inputs_of(copies, pass, call.inputs);
     const std::vector<const float*> parameters = parameters_of(copies, call.parameters);
     float* const output = copies.of(call.output, place_.output.size() * pass.size(), place_.storage);
+    float* const sum = call.sum == nullptr
+                           ? nullptr
+                           : copies.of(call.sum, place_.output.size() * pass.size(), place_.storage);
     const DeviceArray<float> workspace(traits().workspace);
-    op_->forward({constants(pass), pass.training}, {inputs, parameters, output, workspace.data()});
+    op_->forward({constants(pass), pass.training}, {inputs, parameters, output, workspace.data(), sum});
     copies.back();
   }
 

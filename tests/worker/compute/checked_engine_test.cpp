@@ -210,7 +210,7 @@ TEST(CheckedEngine, DescribesWhatComputes) {
   if (!nn::built_with_host_cuda()) GTEST_SKIP() << "this build has no host executor";
   ThrottledEngine engine(make_cuda_engine(perceptron(), {Device::Type::host_cuda}, Precision::float32), {});
   EXPECT_THAT(engine.description(),
-              HasSubstr("micro-batches of up to 256 samples; cuda: relu2; tiled: a, b"));
+              HasSubstr("micro-batches of up to 256 samples; cuda with bias: relu2; tiled: a, b"));
 }
 
 // A data set whose numbers can change afterwards, as those that a device keeps do if its memory is broken.

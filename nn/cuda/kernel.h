@@ -126,7 +126,7 @@ __device__ void store(Bf16* at, const Pack<n>& pack) {
   }
 }
 
-// Of parameters, which lie one behind the other: behind a tensor of an odd size none is aligned.
+// Of parameters, which lie one behind the other: only those behind tensors of whole packs are aligned.
 template <unsigned n>
 __device__ Pack<n> load_anywhere(const float* at) {
   if (reinterpret_cast<std::uintptr_t>(at) % aligned_to<n, float> == 0) return load<n>(at);

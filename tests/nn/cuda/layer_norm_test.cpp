@@ -76,7 +76,7 @@ TEST(CudaLayerNorm, AddsTermsWithTheBitsOfTheAddition) {
   }
 }
 
-// No parameter is aligned behind a tensor of an odd size. Packs of one number would add in another order.
+// Parameters are not aligned behind a tensor of ten numbers. Packs of one number would add in another order.
 TEST(CudaLayerNorm, ParametersMayBeAnywhere) {
   Random random(7);
   constexpr std::uint32_t features = 132, tokens = 20;

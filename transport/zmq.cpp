@@ -125,7 +125,7 @@ void ZmqLink::State::watch_line(NodeId peer, std::size_t number) {
   while (const auto event = line.socket->next_event()) {
     if (event->kind == ZMQ_EVENT_CONNECTED) line.descriptor = event->descriptor;
     const Handshakes::Place place{name(peer.role), split_key(line.place).address, trust_ != nullptr};
-    if (const auto why = line.handshakes.hear(*event, place)) return deny(peer, *why);
+    if (const auto why = line.handshakes.hear(*event, place, steady_now())) return deny(peer, *why);
     if (event->kind == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
       // A former leader can send its claim only to a node from which it has received something.
       if (dealer.lines.size() > 1) (void)send_frames(line.socket->socket(), nullptr, nudge_frame());

@@ -12,6 +12,7 @@
 #include "server/checkpoint/checkpointer.h"
 #include "server/shard/shard.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/thread_sanitizer.h"
 #include "transport/host.h"
 #include "transport/local.h"
 #include "transport/zmq.h"
@@ -132,11 +133,8 @@ const char* name(Transport transport) {
 }
 
 std::vector<Transport> transports() {
-#ifdef __SANITIZE_THREAD__
-  return {Transport::local};
-#else
+  if (!can_use_zmq()) return {Transport::local};
   return {Transport::local, Transport::tcp, Transport::ipc, Transport::shared};
-#endif
 }
 
 std::unique_ptr<balancing::Policy> random_policy(std::uint64_t seed) {

@@ -18,7 +18,7 @@ constexpr Duration between_trials = std::chrono::seconds(1);
 
 }  // namespace
 
-std::optional<std::string> Handshakes::hear(const SocketEvent& event, const Place& place) {
+std::optional<std::string> Handshakes::hear(const SocketEvent& event, const Place& place, Time now) {
   keyed_ = place.keyed;
   switch (event.kind) {
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
@@ -37,7 +37,7 @@ std::optional<std::string> Handshakes::hear(const SocketEvent& event, const Plac
                      : "accepts only processes with keys: give --keys DIR, or set STEELYARD_KEYS; a job of "
                        "`steelyard launch` admits further workers only with --insecure");
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
-      if (!place.keyed || ++failed_ < most_failed) return std::nullopt;
+      if (!place.keyed || !fails_often(now)) return std::nullopt;
       return refusal(
           place,
           "has another key than expected, or none, and closes every connection: correct its line in the "
@@ -45,6 +45,16 @@ std::optional<std::string> Handshakes::hear(const SocketEvent& event, const Plac
     default:
       return std::nullopt;
   }
+}
+
+bool Handshakes::fails_often(Time now) {
+  const Duration pause = now - std::exchange(last_failure_, now);
+  if (failed_ == 0 || pause >= slow) {
+    failed_ = 1;
+  } else if (pause >= together) {
+    ++failed_;
+  }
+  return failed_ >= most_failed;
 }
 
 bool Denied::add(NodeId node, const std::string& endpoint, const std::string& why, Time now) {

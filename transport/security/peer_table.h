@@ -41,19 +41,27 @@ class Handshakes {
     bool keyed;  // whether this process uses keys
   };
 
-  // Takes an event of the connection's monitor. Returns why the peer cannot be reached, once that is known:
-  // it does not accept this key, has another key than expected, or keys are used at one end only.
-  [[nodiscard]] std::optional<std::string> hear(const SocketEvent& event, const Place& place);
+  // Takes an event of the connection's monitor, read at `now`. Returns why the peer cannot be reached, once
+  // that is known: it does not accept this key, has another key than expected, or keys are used at one end
+  // only.
+  [[nodiscard]] std::optional<std::string> hear(const SocketEvent& event, const Place& place, Time now);
   // The last handshake failed before any message was sent: libzmq retries, and nothing is lost.
   [[nodiscard]] bool goes_on() const { return keyed_ && failed_ > 0; }
 
  private:
-  // A handshake may fail because the other process has just exited; libzmq retries after 0.1 s, then doubles
-  // the pause.
+  bool fails_often(Time now);
+
+  // A handshake may fail because the other process has just exited. libzmq retries after 0.05 to 0.2 s.
   static constexpr int most_failed = 5;
+  // Events that this thread has read together count once.
+  static constexpr Duration together = milliseconds(25);
+  // A listener with another key closes the connection at once. One that is overloaded or stopped closes it
+  // after a second of silence (transport/connections.h), or libzmq does after three.
+  static constexpr Duration slow = std::chrono::seconds(1);
 
   bool keyed_ = false;
-  int failed_ = 0;  // in a row
+  int failed_ = 0;  // in a row, without long pauses
+  Time last_failure_;
 };
 
 // Denied: nodes to which this process may not connect: because of their allow-list or ours, another key than

@@ -25,7 +25,9 @@ Trust::Trust(Keys keys, Say say)
 // The scheduler's process also connects to itself.
 void Trust::take(AllowList list) {
   if (own_.role == KeyRole::scheduler) list.insert_or_assign(own_.public_key, Allowed{own_.role, own_.name});
-  allowed_ = std::make_shared<const AllowList>(std::move(list));
+  auto made = std::make_shared<const AllowList>(std::move(list));
+  const std::lock_guard lock(mutex_);
+  allowed_.swap(made);
 }
 
 std::string Trust::scheduler_key() const {

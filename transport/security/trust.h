@@ -10,10 +10,10 @@
 // which may be another (transport/security/curve.h).
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -33,7 +33,10 @@ class Trust {
   [[nodiscard]] const KeyPair& own() const { return own_; }
   // The scheduler's public key. Throws Failure (configuration) if the list has none, or several.
   [[nodiscard]] std::string scheduler_key() const;
-  [[nodiscard]] std::shared_ptr<const AllowList> allowed() const { return allowed_.load(); }
+  [[nodiscard]] std::shared_ptr<const AllowList> allowed() const {
+    const std::lock_guard lock(mutex_);
+    return allowed_;
+  }
 
   void look();  // checks for changes; a changed list takes effect in the next check
   // Logs the refusal: once for each key while the list is unchanged, and a limited number a minute.
@@ -48,7 +51,9 @@ class Trust {
   const Say say_;
   std::string stamp_, seen_;  // of the list in effect, and at the last check
   std::string trouble_;       // with the list, as last reported
-  std::atomic<std::shared_ptr<const AllowList>> allowed_;
+  // Not std::atomic: that of g++ 12 orders its load() with a later store on x86-64 only.
+  mutable std::mutex mutex_;                  // protects allowed_
+  std::shared_ptr<const AllowList> allowed_;  // never null
 
   // Logged refusals:
   std::shared_ptr<const AllowList> told_under_;  // under this list

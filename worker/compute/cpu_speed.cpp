@@ -44,9 +44,10 @@ double rate(unsigned threads, Duration time, const std::function<Pass()>& make) 
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }
 
-Pass copying(std::uint64_t bytes) {
-  auto from = std::make_shared<FloatBuffer>(bytes / sizeof(float));
-  auto to = std::make_shared<FloatBuffer>(bytes / sizeof(float));
+Pass copying(std::uint64_t about_bytes) {
+  const std::uint64_t floats = about_bytes / sizeof(float), bytes = floats * sizeof(float);
+  auto from = std::make_shared<FloatBuffer>(floats);
+  auto to = std::make_shared<FloatBuffer>(floats);
   std::ranges::fill(from->span(), 1.0F);
   return [from, to, bytes] {
     std::memcpy(to->data(), from->data(), bytes);

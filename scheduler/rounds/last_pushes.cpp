@@ -10,7 +10,7 @@
 namespace steelyard {
 
 Orders Assignments::end_waits() {
-  if (!mode_.waits() || !anybody_idle()) return {};
+  if (!mode_.waits() || rounds_.empty() || !rounds_.back().untaken().empty() || !anybody_idle()) return {};
   std::set<std::uint32_t> owing;
   for (const RoundState& round : rounds_) {
     for (const auto& [id, piece] : round.pieces())

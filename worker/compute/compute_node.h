@@ -3,8 +3,9 @@
 // meanwhile.
 //
 //  Compute, to train     Answered by one GradientReady per slice as soon as its gradient is final, the last
-//                        slices first; then by Computed. With local steps, all GradientReady come at the end
-//                        and hold the distance moved (worker/compute/local_stepper.h).
+//                        slices first; those that complete the gradient come with Computed. With local steps,
+//                        all GradientReady come at the end and hold the distance moved
+//                        (worker/compute/local_stepper.h).
 //  Compute, to evaluate  Answered by Computed.
 //  Compute, as a trial   Answered by Computed or, if the memory does not hold it, by TrialTooLarge.
 //  Compute without parameters

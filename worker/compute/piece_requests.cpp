@@ -51,8 +51,11 @@ std::shared_ptr<FeedRequest> PieceRequests::take(const Piece& piece) {
 void PieceRequests::guess_after(const Piece& piece) {
   const std::optional<Piece> before = std::exchange(last_, piece);
   const bool settled = before && piece.purpose == Purpose::train && piece.local.steps == 0 &&
-                       !piece.whole.empty() && repeats(*before, piece);
-  if (!settled || !announced_.empty() || piece.whole.end + piece.whole.size() > train_samples_) return;
+                       piece.whole.valid() && piece.whole.contains(piece.positions) &&
+                       repeats(*before, piece);
+  if (!settled || !announced_.empty() || piece.whole.end > train_samples_ ||
+      piece.whole.size() > train_samples_ - piece.whole.end)
+    return;
   Piece next = piece;
   next.positions = shifted(piece.positions, piece.whole.size());
   guess_ = {next, feed_.request(next)};
@@ -61,6 +64,7 @@ void PieceRequests::guess_after(const Piece& piece) {
 // The guess becomes the announcement of the piece that has come, or is dropped.
 void PieceRequests::resolve_guess(const Piece& piece) {
   if (!guess_) return;
+  forget_expired();
   const Requested guess = *std::exchange(guess_, std::nullopt);
   if (!has_same_samples(guess.piece, piece)) return guess.request->cancel();
   given_.push_back({piece.id, piece.round, guess.request});

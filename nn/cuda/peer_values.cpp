@@ -46,7 +46,7 @@ class PeerValues final : public DeviceExchange {
     }
   }
 
-  [[nodiscard]] DevicePlace trial() const override { return place_; }
+  [[nodiscard]] DevicePlace trial() const override { return retired_ ? DevicePlace{} : place_; }
 
   [[nodiscard]] bool reads(const DevicePlace& trial) override {
     const auto memory = trial.size == sizeof(Contents) ? open(trial) : nullptr;

@@ -110,7 +110,8 @@ SharedMemoryTransfer::Heard SharedMemoryTransfer::hear(const Introduction& intro
         trial_ != nullptr && introduction.process != 0 &&
         memory_.find(introduction.process, introduction.descriptor, introduction.segment) != nullptr;
     reading_ = readable ? Reading::possible : Reading::impossible;
-    device_reading_ = readable && reads_device(introduction) ? Reading::possible : Reading::impossible;
+    knows_devices_ = readable && reads_device(introduction);
+    device_reading_ = knows_devices_ ? Reading::possible : Reading::impossible;
     peer_ = introduction;
   } else {
     peer_->reading = introduction.reading;
@@ -147,7 +148,7 @@ std::optional<SharedMemoryTransfer::Heard> SharedMemoryTransfer::hear(const Batc
 std::optional<Blob> SharedMemoryTransfer::borrow(const Loan& loan) {
   if (loan.device.bytes > 0) {
     auto values =
-        devices_ == nullptr
+        !knows_devices_
             ? nullptr
             : devices_->borrow(loan.device, std::make_shared<const Borrowed>(nullptr, ended_, loan.lease));
     if (!values) return std::nullopt;

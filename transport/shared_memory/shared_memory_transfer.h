@@ -103,6 +103,7 @@ class SharedMemoryTransfer {
   DeviceExchange* const devices_;
   std::optional<Introduction> peer_;  // its last Introduction
   Reading reading_ = Reading::untried, device_reading_ = Reading::untried;
+  bool knows_devices_ = false;  // the peer's first place on a device was read
   std::uint64_t last_lease_ = 0;
   std::map<std::uint64_t, Lent> lent_;           // by lease
   std::vector<std::pair<Loan, Bytes>> pending_;  // messages: payload and header

@@ -75,7 +75,7 @@ class Faults(Base):
             self.assertEqual([row[0] for row in failed], ['smoke: a product, float32'])
             self.assertIn(words, failed[0][3])
             self.assertIn('smoke: shared memory registered with the device', [row[0] for row in rows])
-            self.assertEqual([row[1] for row in rows].count('ok'), 7)
+            self.assertEqual([row[1] for row in rows].count('ok'), 8)
 
 
 class Deadline(Base):
@@ -95,7 +95,7 @@ class Deadline(Base):
                 if line.startswith('== limits'):
                     break
             text = (self.out / 'table.txt').read_text(encoding='utf-8')
-            self.assertRegex(text, r'smoke +10 correct +0 wrong')
+            self.assertRegex(text, r'smoke +11 correct +0 wrong')
             self.assertEqual(list(json.loads((self.out / 'result.json').read_text(encoding='utf-8'))['parts']), ['smoke'])
         finally:
             process.stdout.close()
@@ -107,7 +107,7 @@ class Deadline(Base):
         self.check('smoke')
         _, text, parts = self.check('limits')
         self.assertEqual(set(parts), {'smoke', 'limits'})
-        self.assertRegex(self.check('table')[1], r'smoke +10 correct +0 wrong')
+        self.assertRegex(self.check('table')[1], r'smoke +11 correct +0 wrong')
         self.assertRegex(text, r'not measured +env, tests')
 
 

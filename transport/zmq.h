@@ -51,8 +51,8 @@ class ZmqLink : public Link {
   // From now on exchanges envelopes with the nodes of `links` by pointer.
   void join(std::shared_ptr<SameProcess> links);
 
-  // Before any connection: also lends and borrows payloads in the memory of these devices, if `payloads` are
-  // shared.
+  // Before connections to shards and before receive(): also lends and borrows payloads in the memory of these
+  // devices, if `payloads` are shared.
   void lend_from(std::shared_ptr<DeviceExchange> devices);
 
   // Calls `tell` for each shard, once its link has found out how payloads are exchanged.

@@ -147,8 +147,7 @@ void Worker::handle(Time now, NodeId, const Start& start, Outbox& out) {
     if (!place->report) return ignore();
     return out.send<ToScheduler>(scheduler_node, *place->report);  // the report was lost
   }
-  if ((current_.begun && piece.round < current_.version) || pieces_.size() >= limits::pieces)
-    return ignore();  // the round is over
+  if (is_over(piece.round) || pieces_.size() >= limits::pieces) return ignore();  // the round is over
   drop_trial(out);
   pieces_.insert(place, new_piece(start));
   compute_next(out);
@@ -356,7 +355,7 @@ void Worker::handle(Time now, NodeId, const Computed& computed, Outbox& out) {
     reading_due_ = true;
     // An evaluation pushes nothing: if its report is lost, it can be computed again. A version that came
     // while this piece was being computed contains its pushes.
-    if (piece->purpose() == Purpose::evaluate || (current_.begun && piece->round() < current_.version))
+    if (piece->purpose() == Purpose::evaluate || is_over(piece->round()))
       pieces_.erase(pieces_.begin() + (piece - pieces_.data()));
   } else {
     ignore();  // the piece was dropped

@@ -145,6 +145,7 @@ class Worker {
   void forget(Past past);  // drops the pieces for which it returns true
   [[nodiscard]] HeldPiece* find(PieceId id);
   [[nodiscard]] bool is_pushed_whole(const HeldPiece& piece) const;
+  [[nodiscard]] bool is_over(Round round) const { return current_.begun && round < current_.version; }
   void ignore() { ++ignored_; }
 
   const Options options_;

@@ -34,10 +34,12 @@ std::vector<std::string> words_of(const DevicePlace& place) {
 
 DevicePlace place_of(const std::vector<std::string>& words) {
   DevicePlace place;
-  for (std::size_t i = 0; i < place.memory.size(); ++i) place.memory[i] = std::stoull(words.at(i));
-  place.bytes = std::stoull(words.at(8));
-  place.offset = std::stoull(words.at(9));
-  place.size = std::stoull(words.at(10));
+  auto word = words.begin();
+  const auto next = [&] { return word == words.end() ? 0 : std::stoull(*word++); };
+  for (std::uint64_t& part : place.memory) part = next();
+  place.bytes = next();
+  place.offset = next();
+  place.size = next();
   return place;
 }
 

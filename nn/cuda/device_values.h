@@ -1,9 +1,10 @@
 // Values in the memory of a CUDA device that several streams, also of different threads, use one after the
 // other: versions of slices and gradients.
 //
-// A DeviceBuffer is written by one stream and then read by any number of others. No thread waits:
-// each reading stream waits for the event behind the last write, and a stream that writes the buffer again
-// waits for the events behind all reads. So a buffer may return to its pool while a device still reads it.
+// A DeviceBuffer is written by one stream and then read by any number of others. No thread waits, except one
+// that lends to another process: each reading stream waits for the event behind the last write, and a stream
+// that writes the buffer again waits for the events behind all reads. So a buffer may return to its pool
+// while a device still reads it.
 #pragma once
 
 #include <cstdint>

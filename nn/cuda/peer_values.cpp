@@ -38,15 +38,16 @@ class PeerValues final : public DeviceExchange {
     begin_to_lend();
     trial_.emplace(sizeof(Contents));
     if (const auto place = trial_->place()) {
-      place_ = *place;
-      const Contents contents = contents_at(place_);
+      const Contents contents = contents_at(*place);
       Stream stream;
       stream.copy(trial_->data(), &contents, sizeof contents);
       stream.synchronize();
     }
   }
 
-  [[nodiscard]] DevicePlace trial() const override { return retired_ ? DevicePlace{} : place_; }
+  [[nodiscard]] DevicePlace trial() const override {
+    return retired_ ? DevicePlace{} : trial_->place().value_or(DevicePlace{});
+  }
 
   [[nodiscard]] bool reads(const DevicePlace& trial) override {
     const auto memory = trial.size == sizeof(Contents) ? open(trial) : nullptr;
@@ -107,7 +108,6 @@ class PeerValues final : public DeviceExchange {
 
   const unsigned index_;
   std::optional<LendableMemory> trial_;
-  DevicePlace place_;
   std::atomic<bool> retired_{false};
   std::mutex mutex_;  // protects what follows
   std::map<DevicePlace::Name, std::shared_ptr<const OpenedMemory>> open_;

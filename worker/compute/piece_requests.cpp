@@ -10,9 +10,10 @@ Interval shifted(const Interval& positions, std::uint64_t by) {
   return {positions.begin + by, positions.end + by};
 }
 
-bool has_same_samples(const Piece& a, const Piece& b) {
-  return a.purpose == b.purpose && a.epoch == b.epoch && a.positions == b.positions && a.local.steps == 0 &&
-         b.local.steps == 0;
+// A guess has no local steps.
+bool fits(const Piece& guess, const Piece& piece) {
+  return guess.purpose == piece.purpose && guess.epoch == piece.epoch && guess.positions == piece.positions &&
+         piece.local.steps == 0;
 }
 
 // Both have the same place in rounds of the same size, one after the other.
@@ -25,9 +26,8 @@ bool repeats(const Piece& before, const Piece& piece) {
 }  // namespace
 
 void PieceRequests::announce(const Piece& piece) {
-  const auto known = [&](const Requested& it) { return it.piece == piece; };
-  if (std::ranges::any_of(announced_, known)) return;
   resolve_guess(piece);
+  const auto known = [&](const Requested& it) { return it.piece == piece; };
   if (std::ranges::any_of(announced_, known)) return;
   forget_expired();
   if (announced_.size() < most_announced && given_.size() < most_given)
@@ -44,7 +44,6 @@ std::shared_ptr<FeedRequest> PieceRequests::take(const Piece& piece) {
     if (first.piece == piece) return first.request;
     first.request->cancel();
   }
-  forget_expired();
   return request(piece);
 }
 
@@ -64,10 +63,9 @@ void PieceRequests::guess_after(const Piece& piece) {
 // The guess becomes the announcement of the piece that has come, or is dropped.
 void PieceRequests::resolve_guess(const Piece& piece) {
   if (!guess_) return;
-  forget_expired();
   const Requested guess = *std::exchange(guess_, std::nullopt);
-  if (!has_same_samples(guess.piece, piece)) return guess.request->cancel();
-  given_.push_back({piece.id, piece.round, guess.request});
+  if (!fits(guess.piece, piece)) return guess.request->cancel();
+  give(piece, guess.request);
   announced_.push_back({piece, guess.request});
 }
 
@@ -91,8 +89,13 @@ void PieceRequests::abandon(Round before) {
 
 std::shared_ptr<FeedRequest> PieceRequests::request(const Piece& piece) {
   std::shared_ptr<FeedRequest> request = feed_.request(piece);
-  given_.push_back({piece.id, piece.round, request});
+  give(piece, request);
   return request;
+}
+
+void PieceRequests::give(const Piece& piece, const std::shared_ptr<FeedRequest>& request) {
+  forget_expired();
+  given_.push_back({piece.id, piece.round, request});
 }
 
 // A request lives until its task and the feed release it.

@@ -52,6 +52,7 @@ class PieceRequests {
   };
 
   std::shared_ptr<FeedRequest> request(const Piece& piece);
+  void give(const Piece& piece, const std::shared_ptr<FeedRequest>& request);
   void resolve_guess(const Piece& piece);
   void forget_expired();
 

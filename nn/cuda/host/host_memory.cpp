@@ -113,8 +113,10 @@ void host::take_memory(std::uint64_t bytes) {
   memory_used += bytes;
 }
 
-DeviceMemory::DeviceMemory(std::uint64_t bytes)
-    : data_((host::take_memory(bytes), host::allocate(bytes))), bytes_(bytes) {}
+DeviceMemory::DeviceMemory(std::uint64_t bytes) : bytes_(bytes) {
+  host::take_memory(bytes);
+  data_ = host::allocate(bytes);
+}
 DeviceMemory::~DeviceMemory() {
   release(data_);
   if (data_ != nullptr) memory_used -= bytes_;

@@ -10,6 +10,7 @@
 #include "nn/cuda/array_kernels.h"
 #include "tests/nn/cuda/arrays.h"
 #include "tests/nn/cuda/schedules.h"
+#include "tests/nn/cuda/written_buffer.h"
 
 namespace steelyard::nn::cuda::device_values_test {
 namespace {
@@ -21,13 +22,7 @@ class DeviceBuffers : public testing::Test {
  protected:
   void SetUp() override { use_device(0); }
 
-  std::shared_ptr<DeviceBuffer> written(float value) {
-    const std::shared_ptr<DeviceBuffer> buffer = pool.take(writer);
-    std::fill_n(source.data(), size, value);
-    writer.copy_array(buffer->values().data(), source.data(), size);
-    buffer->written(writer);
-    return buffer;
-  }
+  std::shared_ptr<DeviceBuffer> written(float value) { return written_buffer(pool, writer, source, value); }
   // As a reader on another thread does it.
   void add_to_seen(const CudaValues& values) {
     add_up(reader, size, values.begin_to_read(reader).data(), seen.data());

@@ -6,23 +6,15 @@
 
 #include <vector>
 
+#include "core/cores.h"
 #include "core/processor.h"
 
 namespace steelyard::bench {
 namespace {
 
 // The cores available to this process; read once, before any thread is pinned.
-const std::vector<int>& cores() {
-  static const std::vector<int> given = [] {
-    std::vector<int> list;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return list;
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-      if (CPU_ISSET(core, &set)) list.push_back(core);
-    }
-    return list;
-  }();
+const std::vector<unsigned>& cores() {
+  static const std::vector<unsigned> given = allowed_core_numbers();
   return given;
 }
 

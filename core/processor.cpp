@@ -11,6 +11,7 @@
 #include <string_view>
 #include <thread>
 
+#include "core/cores.h"
 #include "core/text.h"
 
 namespace steelyard {
@@ -82,11 +83,9 @@ std::string processor_name() {
 }
 
 unsigned allowed_cores() {
-  cpu_set_t allowed;
-  const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
-  const unsigned cores =
-      known ? static_cast<unsigned>(CPU_COUNT(&allowed)) : std::thread::hardware_concurrency();
-  return std::clamp(cores, 1U, static_cast<unsigned>(CPU_SETSIZE));
+  const auto known = static_cast<unsigned>(allowed_core_numbers().size());
+  return std::clamp(known > 0 ? known : std::thread::hardware_concurrency(), 1U,
+                    static_cast<unsigned>(CPU_SETSIZE));
 }
 
 }  // namespace steelyard

@@ -2,6 +2,6 @@
 
 namespace steelyard {
 
-const std::uint16_t protocol_version = 23;
+const std::uint16_t protocol_version = 24;
 
 }  // namespace steelyard

@@ -26,6 +26,7 @@ struct JobFile {
   // The GPU workers are the servers: each hosts this many shards. 0: servers are processes of their own.
   std::uint32_t shards_per_worker = 0;
   std::vector<WorkerSpec> worker_specs;
+  bool bind_workers = true;              // to cores of their own (app/launch/core_part.h)
   std::vector<std::string> overrides{};  // values of --set that it was read with
   std::vector<std::string> notices{};    // warnings for the user about former names of keys
   std::string resolved;  // all keys as TOML, defaults included; parse_job() reads the same job from it

@@ -1,6 +1,7 @@
 #include "app/launch/children.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@ namespace {
 constexpr Duration after_kill = std::chrono::seconds(5);  // a killed process may still wait for a disk
 
 // In the child, between fork and exec: nothing here may allocate or throw.
-[[noreturn]] void become(pid_t parent, const Program& program, char* const* arguments,
+[[noreturn]] void become(pid_t parent, const Program& program, const cpu_set_t& cores, char* const* arguments,
                          char* const* environment) {
   setpgid(0, 0);  // Ctrl-C goes to the parent only
   if (!program.exits_with_input) prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -40,6 +41,7 @@ constexpr Duration after_kill = std::chrono::seconds(5);  // a killed process ma
     if (file >= 0) fcntl(file, F_SETFD, 0);
   }
   if (!program.path.empty()) signal(SIGPIPE, SIG_DFL);
+  if (CPU_COUNT(&cores) > 0) sched_setaffinity(0, sizeof cores, &cores);  // else it runs wherever it can
   execvpe(program.path.empty() ? "/proc/self/exe" : program.path.c_str(), arguments, environment);
   _exit(127);
 }
@@ -70,9 +72,12 @@ void Children::start(const std::string& name, const Program& program) {
   const std::vector<char*> arguments = pointers_to(owned);
   std::vector<std::string> all = environment_with(program.environment);
   const std::vector<char*> environment = pointers_to(all);
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  for (const unsigned core : program.cores) CPU_SET(core, &cores);
   const pid_t parent = getpid();
   const pid_t process = fork();
-  if (process == 0) become(parent, program, arguments.data(), environment.data());
+  if (process == 0) become(parent, program, cores, arguments.data(), environment.data());
   if (process < 0)
     throw Failure(ExitCode::io, std::string("cannot start a process: ") + std::strerror(errno));
   setpgid(process, process);  // in parent and child: either may run first

@@ -24,6 +24,7 @@ struct Program {
   int in = -1, out = -1,
       error = -1;                 // its descriptors 0, 1 and 2; -1: /dev/null as 0, else inherited
   std::vector<int> keep{};        // descriptors that it inherits under the same numbers; negative: none
+  std::vector<unsigned> cores{};  // that it runs on; empty: those of this process
   bool exits_with_input = false;  // a connection to a host: srun would pass SIGTERM on as SIGKILL
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/config/hosts_file.h"
+#include "app/launch/core_part.h"
 #include "app/launch/launch_host.h"
 #include "app/processes/process_settings.h"
 #include "core/error.h"
@@ -62,6 +63,7 @@ struct LaunchProcess {
   std::string program{};  // empty: this program
   std::vector<std::string> environment{};
   unsigned sharing = 0;
+  CorePart cores{};           // that it is bound to
   std::string keys{};         // see StartProcess
   bool hosts_shards = false;  // a worker that is a server, too
 

@@ -194,7 +194,7 @@ class Cluster {
     if (process.role == Role::scheduler && again && std::ranges::find(arguments, recover) == arguments.end())
       arguments.emplace_back(recover);
     tell(process.name, StartProcess{process.name, std::move(arguments), process.input, process.program,
-                                    process.environment, process.sharing, process.keys});
+                                    process.environment, process.sharing, process.cores, process.keys});
   }
   [[nodiscard]] bool is_script(const std::string& process) const {
     return std::ranges::any_of(plan_.processes,

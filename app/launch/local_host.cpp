@@ -79,7 +79,8 @@ void LocalHost::start(const StartProcess& message) {
   Program program{.path = message.program,
                   .arguments = message.arguments,
                   .environment = environment_of(message),
-                  .in = input.get()};
+                  .in = input.get(),
+                  .cores = cores_of(message.cores)};
   const Descriptor keys = give_keys(message, program);
   if (run_ != nullptr && script) {
     const std::string path = run_->log(message.name);

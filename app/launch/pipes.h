@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/launch/core_part.h"
 #include "core/descriptor.h"
 #include "core/time.h"
 
@@ -30,6 +31,7 @@ struct StartProcess {
   // Number of user programs that share the host's cores: sets OMP_NUM_THREADS, unless the user has set it. 0:
   // leaves it unset.
   unsigned sharing = 0;
+  CorePart cores{};    // that it is bound to
   std::string keys{};  // its secret key and the public keys it accepts (protocol/keys.h); empty: plain text
 };
 struct SignalProcess {

@@ -308,11 +308,10 @@ TEST(JobFile, GoldenUnknownNames) {
             "weight_decay, outer_rate, outer_momentum, lr, schedule, warmup, step_epochs, step_factor, "
             "final_lr, rates, clip_norm, evaluate_every, gradient_limit, bad_gradient, checkpoint_every, "
             "checkpoint_rounds, checkpoint_minutes)");
-  EXPECT_EQ(
-      refusal("[cluster]\nzzz = 3\n" + one_worker),
-      "j.toml:2:1: unknown key \"zzz\" in [cluster] (valid: servers, shards_per_server, replicas, sync, "
-      "sum_order, reproducible, push_encoding, pull_encoding, policy, profile, profile_ms, heartbeat, "
-      "heartbeat_timeout, server_wait)");
+  EXPECT_EQ(refusal("[cluster]\nzzz = 3\n" + one_worker),
+            "j.toml:2:1: unknown key \"zzz\" in [cluster] (valid: servers, shards_per_server, replicas, "
+            "bind_workers, sync, sum_order, reproducible, push_encoding, pull_encoding, policy, profile, "
+            "profile_ms, heartbeat, heartbeat_timeout, server_wait)");
   EXPECT_EQ(refusal("[tran]\nlr = 1\n" + one_worker),
             "j.toml:1:2: unknown section [tran]; did you mean \"train\"? (valid: job, model, data, "
             "train, cluster, policy, worker)");

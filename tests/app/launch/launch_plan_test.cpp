@@ -92,6 +92,22 @@ TEST_F(LaunchPlanTest, TheJobGetsTheHostsWorkersAndServers) {
   EXPECT_EQ(parse_job(file.resolved, "resolved").resolved, file.resolved);
 }
 
+TEST_F(LaunchPlanTest, WorkersOfAHostGetCoresOfTheirOwnUnlessTheJobForbidsIt) {
+  hosts_.hosts.back().workers.push_back(hosts_.hosts.back().workers.front());
+  hosts_.hosts.back().workers.back().spec.name = "cid";
+  const auto cores_of = [&](const std::string& name) {
+    const LaunchPlan it = plan();
+    return std::ranges::find(it.processes, name, &LaunchProcess::name)->cores;
+  };
+  EXPECT_EQ(cores_of("bob").of, 2U);
+  EXPECT_EQ(cores_of("bob").begin, 0U);
+  EXPECT_EQ(cores_of("cid").begin, 1U);
+  EXPECT_EQ(cores_of("ada").of, 0U) << "alone on its host";
+  EXPECT_EQ(cores_of("server-0").of, 0U);
+  options_.overrides = {"cluster.bind_workers=false"};
+  EXPECT_EQ(cores_of("bob").of, 0U);
+}
+
 TEST_F(LaunchPlanTest, SetChangesTheJobButNotTheCluster) {
   options_.overrides = {"train.lr=0.25"};
   EXPECT_EQ(job().job.schedule.base, 0.25);

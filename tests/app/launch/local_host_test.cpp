@@ -88,6 +88,24 @@ TEST_F(LocalHostTest, AScriptGetsItsEnvironmentAndItsPartOfTheCores) {
   if (!before.empty()) setenv("OMP_NUM_THREADS", before.c_str(), 1);
 }
 
+TEST_F(LocalHostTest, AProcessIsBoundToItsCores) {
+  const auto cores_of_child = [](const CorePart& part) {
+    LocalHost host;
+    StartProcess message = shell("nproc");
+    message.environment = {"OMP_NUM_THREADS="};  // nproc reads it
+    message.cores = part;
+    host.tell(message);
+    std::string text;
+    for (const FromHost& it : until_ended(host))
+      if (const auto* said = std::get_if<Said>(&it)) text += said->text;
+    return text;
+  };
+  const unsigned all = allowed_cores();
+  EXPECT_EQ(cores_of_child({all - 1, all, all}), "1");
+  EXPECT_EQ(cores_of_child({}), std::to_string(all));
+  EXPECT_EQ(cores_of_child({0, 1, all + 1}), std::to_string(all)) << "the workers do not fill this machine";
+}
+
 // Keys are neither on a disk nor visible: arguments and variables contain only the path of the file.
 TEST_F(LocalHostTest, AProcessGetsItsKeysInAPrivateFile) {
   LocalHost host;

@@ -94,15 +94,21 @@ void block(const Correlation& c, const Taps& taps, Index channel, Index offset) 
   }
 }
 
-// All target channels of a run: blocks of 4 while more than 6 are left, to avoid blocks of one or two.
+// The channels of the next block, of `left` ones. Blocks have nearly equal sizes, since small ones have too few
+// sums to hide the latency of additions.
+constexpr Index next_block(Index left, Index most) {
+  const Index blocks = (left + most - 1) / most;
+  return (left + blocks - 1) / blocks;
+}
+
+// All target channels of a run.
 template <int Vectors>
 void all_channels(const Correlation& c, const Taps& taps, Index offset) {
   constexpr decltype(&block<1, Vectors>) blocks[max_channels] = {block<1, Vectors>, block<2, Vectors>,
                                                                  block<3, Vectors>, block<4, Vectors>,
                                                                  block<5, Vectors>, block<6, Vectors>};
   for (Index channel = 0; channel < c.targets;) {
-    const Index left = c.targets - channel;
-    const Index now = left > max_channels ? 4 : left;
+    const Index now = next_block(c.targets - channel, max_channels);
     blocks[now - 1](c, taps, channel, offset);
     channel += now;
   }
@@ -239,7 +245,7 @@ void weights_block(const WeightSums& job, Index out, Index i, Index r, Index tap
       Vector factor[Outs];
       for (int o = 0; o < Outs; ++o) factor[o] = load(gradient + o * plane + at);
       for (int t = 0; t < Count; ++t) {
-        const Vector value = load(job.input + (shift + t * lanes + at));
+        const Vector value = in_register(load(job.input + (shift + t * lanes + at)));
         for (int o = 0; o < Outs; ++o) sum[o][t] += factor[o] * value;
       }
     }
@@ -289,10 +295,7 @@ void backward_weights(const Convolution& c, const float* input, const float* d_o
       weights_rows<1>, weights_rows<2>, weights_rows<min_of(3, max_outs)>, weights_rows<min_of(4, max_outs)>};
   const WeightSums job{c, input, d_output, add, d_weights};
   for (Index out = 0; out < c.out;) {
-    // Blocks of equal size: 6 channels are 3 and 3, not 4 and 2.
-    const Index left = c.out - out;
-    const Index blocks = (left + max_outs - 1) / max_outs;
-    const Index now = (left + blocks - 1) / blocks;
+    const Index now = next_block(c.out - out, max_outs);
     rows[now - 1](job, out);
     out += now;
   }

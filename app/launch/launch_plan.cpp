@@ -222,12 +222,12 @@ LaunchPlan make_launch_plan(const LaunchOptions& options, const HostsFile& hosts
     if (host.scheduler) plan.processes.push_back(roles.scheduler(host, job));
     for (std::uint32_t i = 0; i < host.servers; ++i)
       plan.processes.push_back(roles.server(host, "server-" + std::to_string(servers++), job.job.replicas));
-    const std::vector<CorePart> parts = core_parts(host);
+    const std::vector<CorePart> parts = options.script ? core_parts_of_scripts(host) : core_parts(host);
     for (std::size_t i = 0; i < host.workers.size(); ++i) {
       const HostWorker& worker = host.workers[i];
       const std::uint32_t shards = can_host_shards(worker.spec.device) ? job.shards_per_worker : 0;
       plan.processes.push_back(roles.worker(host, worker, shards, shards > 0 ? servers++ : 0));
-      if (job.bind_workers && !options.script) plan.processes.back().cores = parts[i];
+      if (job.bind_workers) plan.processes.back().cores = parts[i];
     }
   }
   if (job.job.replicas > 0 && servers < 2) {

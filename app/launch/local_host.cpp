@@ -35,6 +35,12 @@ Descriptor give_keys(const StartProcess& message, Program& program) {
   return file;
 }
 
+// With OMP_NUM_THREADS users divide the cores among their scripts themselves.
+std::vector<unsigned> cores_for(const StartProcess& message) {
+  const bool by_user = !message.program.empty() && std::getenv("OMP_NUM_THREADS") != nullptr;
+  return by_user ? std::vector<unsigned>{} : cores_of(message.cores, has_gpu_driver());
+}
+
 std::vector<std::string> environment_of(const StartProcess& message) {
   const std::string threads = "OMP_NUM_THREADS=";
   std::vector<std::string> all = message.environment;
@@ -80,7 +86,7 @@ void LocalHost::start(const StartProcess& message) {
                   .arguments = message.arguments,
                   .environment = environment_of(message),
                   .in = input.get(),
-                  .cores = cores_of(message.cores)};
+                  .cores = cores_for(message)};
   const Descriptor keys = give_keys(message, program);
   if (run_ != nullptr && script) {
     const std::string path = run_->log(message.name);

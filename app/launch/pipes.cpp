@@ -23,7 +23,7 @@ void each_field(auto& it, auto&& field) {
     field("start", it.name), field("arguments", it.arguments), field("input", it.input);
     field("program", it.program), field("environment", it.environment), field("sharing", it.sharing),
         field("cores_begin", it.cores.begin), field("cores_end", it.cores.end),
-        field("cores_of", it.cores.of), field("keys", it.keys);
+        field("cores_of", it.cores.of), field("equal_parts", it.cores.equal_parts), field("keys", it.keys);
   } else if constexpr (std::is_same_v<Kind, SignalProcess>) {
     field("to", it.name), field("signal", it.signal);
   } else if constexpr (std::is_same_v<Kind, Beat>) {

@@ -94,8 +94,8 @@ void block(const Correlation& c, const Taps& taps, Index channel, Index offset) 
   }
 }
 
-// The channels of the next block, of `left` ones. Blocks have nearly equal sizes, since small ones have too few
-// sums to hide the latency of additions.
+// The channels of the next block, of `left` ones. Blocks have nearly equal sizes, since small ones have too
+// few sums to hide the latency of additions.
 constexpr Index next_block(Index left, Index most) {
   const Index blocks = (left + most - 1) / most;
   return (left + blocks - 1) / blocks;

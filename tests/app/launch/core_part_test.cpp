@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/cores.h"
+#include "core/device_name.h"
 
 namespace steelyard::core_part_test {
 namespace {
@@ -62,13 +63,45 @@ TEST(CorePart, ItsCoresAreThoseOfAMachineThatTheWorkersFill) {
   const std::vector<unsigned> all = in_order_of_topology(allowed_core_numbers());
   const auto count = static_cast<unsigned>(all.size());
   ASSERT_GT(count, 0U);
-  EXPECT_EQ(cores_of({0, count, count}), all);
-  EXPECT_THAT(cores_of({count - 1, count, count}), ElementsAre(all.back()));
-  EXPECT_THAT(cores_of({0, 1, count + 1}), IsEmpty()) << "more threads than cores";
-  EXPECT_THAT(cores_of({0, 1, 0}), IsEmpty());
-  EXPECT_THAT(cores_of({}), IsEmpty());
-  EXPECT_THAT(cores_of({0, count + 1, count}), IsEmpty()) << "from another program";
-  EXPECT_THAT(cores_of({1, 1, count}), IsEmpty());
+  for (const bool gpu : {false, true}) {
+    EXPECT_EQ(cores_of({0, count, count}, gpu), all);
+    EXPECT_THAT(cores_of({count - 1, count, count}, gpu), ElementsAre(all.back()));
+    EXPECT_THAT(cores_of({0, 1, count + 1}, gpu), IsEmpty()) << "more threads than cores";
+    EXPECT_THAT(cores_of({0, 1, 0}, gpu), IsEmpty());
+    EXPECT_THAT(cores_of({}, gpu), IsEmpty());
+    EXPECT_THAT(cores_of({0, count + 1, count}, gpu), IsEmpty()) << "from another program";
+    EXPECT_THAT(cores_of({1, 1, count}, gpu), IsEmpty());
+  }
+}
+
+TEST(CorePart, ScriptsGetEqualPartsOfAllCores) {
+  WorkerSpec script;
+  script.device = automatic_device;
+  const auto parts = core_parts_of_scripts(host_of({script, script, script}));
+  ASSERT_EQ(parts.size(), 3U);
+  EXPECT_THAT(numbers(parts[2]), ElementsAre(2, 3, 3));
+  EXPECT_TRUE(parts[2].equal_parts);
+  const std::vector<unsigned> all = in_order_of_topology(allowed_core_numbers());
+  const auto count = static_cast<unsigned>(all.size());
+  EXPECT_EQ(cores_of({0, 1, 1, true}, false), all);
+  EXPECT_THAT(cores_of({count - 1, count, count, true}, false), ElementsAre(all.back()));
+  EXPECT_THAT(cores_of({0, 1, count, true}, true), IsEmpty()) << "it may use the GPU";
+  EXPECT_THAT(cores_of({0, 1, count + 1, true}, false), IsEmpty()) << "they cannot be divided";
+}
+
+TEST(CorePart, NoScriptIsBoundIfOneHasOtherThreadsOrAGpu) {
+  WorkerSpec script;
+  script.device = automatic_device;
+  const auto bound = [&](const WorkerSpec& other) {
+    return core_parts_of_scripts(host_of({script, other}))[0].of;
+  };
+  EXPECT_EQ(bound(script), 2U);
+  EXPECT_EQ(bound(WorkerSpec{}), 2U);
+  EXPECT_EQ(bound(with_threads("3")), 0U);
+  WorkerSpec on_gpu;
+  on_gpu.device = "cuda:1";
+  EXPECT_EQ(bound(on_gpu), 0U);
+  EXPECT_EQ(core_parts_of_scripts(host_of({script}))[0].of, 0U) << "alone";
 }
 
 }  // namespace

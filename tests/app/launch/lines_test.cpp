@@ -35,13 +35,14 @@ TEST(LaunchLines, MessagesToAHostReadBack) {
   EXPECT_EQ(start.input, "x\ny = 1\n");
   EXPECT_EQ(start.program, "");
   const auto script =
-      sent_to_host(StartProcess{"bob", {"-u"}, "", "python3", {"A=b c", "D="}, 3, {1, 4, 6}, "keys"});
+      sent_to_host(StartProcess{"bob", {"-u"}, "", "python3", {"A=b c", "D="}, 3, {1, 4, 6, true}, "keys"});
   EXPECT_EQ(script.program, "python3");
   EXPECT_THAT(script.environment, ElementsAre("A=b c", "D="));
   EXPECT_EQ(script.sharing, 3U);
   EXPECT_EQ(script.cores.begin, 1U);
   EXPECT_EQ(script.cores.end, 4U);
   EXPECT_EQ(script.cores.of, 6U);
+  EXPECT_TRUE(script.cores.equal_parts);
   EXPECT_EQ(script.keys, "keys");
   const SignalProcess signal = sent_to_host(SignalProcess{"ada", 15});
   EXPECT_EQ(signal.name, "ada");

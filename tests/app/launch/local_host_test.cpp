@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 
 #include "core/processor.h"
 
@@ -66,6 +67,26 @@ StartProcess shell(const std::string& text, std::vector<std::string> environment
   return {"ada", {"-c", text}, "", "sh", std::move(environment), sharing};
 }
 
+// OMP_NUM_THREADS as the user set it, or not at all.
+class UserThreads {
+ public:
+  explicit UserThreads(const char* threads) {
+    if (const char* before = std::getenv("OMP_NUM_THREADS")) before_ = before;
+    set(threads);
+  }
+  ~UserThreads() { set(before_ ? before_->c_str() : nullptr); }
+  UserThreads(const UserThreads&) = delete;
+  UserThreads& operator=(const UserThreads&) = delete;
+
+  static void set(const char* threads) {
+    if (threads == nullptr) unsetenv("OMP_NUM_THREADS");
+    if (threads != nullptr) setenv("OMP_NUM_THREADS", threads, 1);
+  }
+
+ private:
+  std::optional<std::string> before_;
+};
+
 TEST_F(LocalHostTest, AScriptGetsItsEnvironmentAndItsPartOfTheCores) {
   const auto output_of = [](const StartProcess& message) {
     LocalHost host;
@@ -75,24 +96,19 @@ TEST_F(LocalHostTest, AScriptGetsItsEnvironmentAndItsPartOfTheCores) {
     return said == nullptr ? "nothing" : said->text;
   };
   const std::string threads = "echo $OMP_NUM_THREADS";
-  const char* of_user = std::getenv("OMP_NUM_THREADS");
-  const std::string before = of_user == nullptr ? "" : of_user;
-  unsetenv("OMP_NUM_THREADS");
+  const UserThreads none(nullptr);
   EXPECT_EQ(output_of(shell("echo $HOME-$STEELYARD_NAME", {"HOME=/x", "STEELYARD_NAME=ada"})), "/x-ada");
   EXPECT_EQ(output_of(shell(threads)), std::to_string(allowed_cores()));
   EXPECT_EQ(output_of(shell(threads, {}, 1000)), "1");
   EXPECT_EQ(output_of(shell(threads, {"OMP_NUM_THREADS=7"})), "7");
-  setenv("OMP_NUM_THREADS", "5", 1);
+  const UserThreads five("5");
   EXPECT_EQ(output_of(shell(threads)), "5") << "the user's setting wins";
-  if (before.empty()) unsetenv("OMP_NUM_THREADS");
-  if (!before.empty()) setenv("OMP_NUM_THREADS", before.c_str(), 1);
 }
 
 TEST_F(LocalHostTest, AProcessIsBoundToItsCores) {
   const auto cores_of_child = [](const CorePart& part) {
     LocalHost host;
-    StartProcess message = shell("nproc");
-    message.environment = {"OMP_NUM_THREADS="};  // nproc reads it
+    StartProcess message = shell("unset OMP_NUM_THREADS; nproc");  // nproc reads it
     message.cores = part;
     host.tell(message);
     std::string text;
@@ -101,9 +117,12 @@ TEST_F(LocalHostTest, AProcessIsBoundToItsCores) {
     return text;
   };
   const unsigned all = allowed_cores();
+  const UserThreads none(nullptr);
   EXPECT_EQ(cores_of_child({all - 1, all, all}), "1");
   EXPECT_EQ(cores_of_child({}), std::to_string(all));
   EXPECT_EQ(cores_of_child({0, 1, all + 1}), std::to_string(all)) << "the workers do not fill this machine";
+  const UserThreads two("2");
+  EXPECT_EQ(cores_of_child({all - 1, all, all}), std::to_string(all)) << "the user divides the cores";
 }
 
 // Keys are neither on a disk nor visible: arguments and variables contain only the path of the file.

@@ -9,7 +9,7 @@
 
 namespace steelyard::nn::cuda {
 
-// An op, or why there is none; neither if the build has no library at all.
+// An op, or the reason of a refusal; both are empty in a build without a library.
 struct LibraryAttention {
   std::unique_ptr<Op> op;
   std::string refusal{};  // one line

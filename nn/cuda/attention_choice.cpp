@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "nn/cuda/attention.h"
 #include "nn/cuda/bf16.h"
+#include "nn/cuda/unless_lost.h"
 
 namespace steelyard::nn::cuda {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 // Both round factors and results to 8 bits, but not at the same places. A wrong mask or scale changes results
 // by much more.
 constexpr double largest_difference = 0x1p-5, smallest_number = 0x1p-8;
-// Of one array; larger micro-batches are left out.
+// Bytes of one array: micro-batches with larger ones are not compared.
 constexpr std::uint64_t largest_trial = 64 << 20;
 
 class Numbers {
@@ -47,11 +48,8 @@ struct Results {
   Numbers output, d_x;
 };
 
-Results results_of(Op& op, Numbers& x, Numbers& d_output, std::uint32_t size, Stream& stream) {
-  Results results(d_output.size(), x.size());
-  const DeviceArray<float> workspace(op.traits().workspace);
-  const MicroBatch batch{.size = size, .count = std::numeric_limits<std::uint32_t>::max()};
-  const Pass pass{batch, true};
+void compute(Op& op, const Pass& pass, Numbers& x, Numbers& d_output, const DeviceArray<float>& workspace,
+             Results& results, Stream& stream) {
   const float* const inputs[] = {x.address()};
   const InputGradient d_inputs[] = {{results.d_x.address()}};
   x.upload(stream);
@@ -62,7 +60,19 @@ Results results_of(Op& op, Numbers& x, Numbers& d_output, std::uint32_t size, St
       {inputs, {}, results.output.address(), d_output.address(), d_inputs, {}, false, workspace.data()});
   results.output.bring_back(stream);
   results.d_x.bring_back(stream);
-  stream.synchronize();
+}
+
+Results results_of(Op& op, Numbers& x, Numbers& d_output, std::uint32_t size, Stream& stream) {
+  Results results(d_output.size(), x.size());
+  const DeviceArray<float> workspace(op.traits().workspace);
+  const MicroBatch batch{.size = size, .count = std::numeric_limits<std::uint32_t>::max()};
+  try {
+    compute(op, {batch, true}, x, d_output, workspace, results, stream);
+    stream.synchronize();
+  } catch (const Failure&) {
+    unless_lost([&] { stream.synchronize(); });  // added work still uses the arrays
+    throw;
+  }
   return results;
 }
 

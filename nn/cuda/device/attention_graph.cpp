@@ -4,7 +4,7 @@
 #include <cudnn_frontend.h>
 
 #include <cmath>
-#include <unordered_map>
+#include <numeric>
 #include <vector>
 
 #include "nn/cuda/algorithm_choice.h"
@@ -121,6 +121,10 @@ struct AttentionGraph::Impl {
     check_built(graph.check_support());
     check_built(graph.build_plans());
     check_built(graph.get_workspace_size(workspace));
+    std::vector<std::int64_t> expected(static_cast<std::size_t>(tensors));
+    std::iota(expected.begin(), expected.end(), 1);
+    if (graph.get_variant_pack_uids_sorted() != expected)
+      raise(Trouble::unsupported, "its graph has other arrays than ours");
   }
 
   const AttentionSizes sizes;
@@ -158,9 +162,8 @@ std::string AttentionGraph::plan() const {
 }
 
 void AttentionGraph::run(cudnnHandle_t handle, std::span<void* const> arrays, void* workspace) const {
-  std::unordered_map<std::int64_t, void*> addresses;
-  for (void* array : arrays) addresses.emplace(static_cast<std::int64_t>(addresses.size()) + 1, array);
-  check_run(impl_->graph.execute(handle, addresses, workspace));
+  std::vector<void*> pointers(arrays.begin(), arrays.end());
+  check_run(impl_->graph.execute(handle, pointers.data(), static_cast<int>(pointers.size()), workspace));
 }
 
 }  // namespace steelyard::nn::cuda

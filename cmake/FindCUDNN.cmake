@@ -1,6 +1,6 @@
 # cuDNN: target steelyard::cudnn. It is in the CUDA toolkit or in a Python environment; for the latter CUDNN_ROOT is the
 # folder nvidia/cudnn of its site-packages. CUDNN_FRONTEND_INCLUDE_DIR: the headers of its front end for C++ (PyPI's
-# nvidia-cudnn-frontend), which attention needs; empty if they are missing or too old.
+# nvidia-cudnn-frontend), which attention needs; false if they are missing or too old.
 find_path(CUDNN_INCLUDE_DIR cudnn.h HINTS ${CUDNN_ROOT}/include ${CUDAToolkit_INCLUDE_DIRS})
 find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDNN_ROOT}/lib ${CUDAToolkit_LIBRARY_DIR})
 set(cudnn_frontend_oldest 1.32)
@@ -17,7 +17,7 @@ if(CUDNN_FRONTEND_INCLUDE_DIR)
   endforeach()
   list(JOIN cudnn_frontend_version . cudnn_frontend_version)
   if(cudnn_frontend_version VERSION_LESS cudnn_frontend_oldest)
-    set(CUDNN_FRONTEND_INCLUDE_DIR)
+    set(CUDNN_FRONTEND_INCLUDE_DIR NOTFOUND CACHE PATH "The headers of cuDNN's front end" FORCE)
   endif()
 endif()
 include(FindPackageHandleStandardArgs)

@@ -15,7 +15,7 @@ namespace {
 namespace fe = cudnn_frontend;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
-// The front end reads its errors only from objects that may change, so they are passed by value.
+// Accessors of the front end's errors are not const, so errors are passed by value.
 
 // The first line: others name each plan that failed.
 std::string reason_of(fe::error_t error) {

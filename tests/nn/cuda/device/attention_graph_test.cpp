@@ -71,8 +71,8 @@ TEST(AttentionGraph, IsAcceptedForOtherModels) {
   expect_accepted({.samples = 1, .heads = 6, .tokens = 256, .length = 64, .causal = true});   // gpt
 }
 
-TEST(AttentionGraph, IsAcceptedForHeadsOf16To128) {
-  for (const std::int64_t length : {16, 40, 128})
+TEST(AttentionGraph, IsAcceptedForHeadsOf8To128) {
+  for (const std::int64_t length : {8, 40, 128})
     expect_accepted({.samples = 2, .heads = 2, .tokens = 130, .length = length, .causal = true});
 }
 

@@ -26,7 +26,25 @@ find_package(CUDAToolkit REQUIRED)
 find_package(CUDNN REQUIRED)
 
 file(GLOB device CONFIGURE_DEPENDS device/*.cpp)
-steelyard_library(nn_cuda OPTIMIZE 3 SOURCES ${common} ${kernels} ${device}
-  PUBLIC steelyard::nn PRIVATE CUDA::cudart_static CUDA::cublasLt steelyard::cudnn)
+set(attention device/device_attention.cpp device/attention_graph.cpp)
+list(TRANSFORM attention PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+# The front end of cuDNN can also compile kernels of its own, so it refers to nvrtc, which cuDNN loads anyway.
+set(nvrtc)
+if(CUDNN_FRONTEND_INCLUDE_DIR)
+  list(FILTER device EXCLUDE REGEX "/no_cudnn_frontend\\.cpp$")
+  set(nvrtc CUDA::nvrtc)
+else()
+  list(REMOVE_ITEM device ${attention})
+  message(WARNING "the headers of cuDNN's front end ${cudnn_frontend_oldest} were not found, so attention in bf16 is "
+    "computed by our own, slower kernels: run script/setup, or pip install nvidia-cudnn-frontend and set "
+    "-DCUDNN_FRONTEND_INCLUDE_DIR=.../site-packages/include")
+endif()
+steelyard_library(nn_cuda OPTIMIZE 3 APART ${attention} SOURCES ${common} ${kernels} ${device}
+  PUBLIC steelyard::nn PRIVATE CUDA::cudart_static CUDA::cublasLt steelyard::cudnn ${nvrtc})
+if(CUDNN_FRONTEND_INCLUDE_DIR)
+  target_include_directories(steelyard_nn_cuda SYSTEM PRIVATE ${CUDNN_FRONTEND_INCLUDE_DIR})
+  # Thousands of lines of templates, which run once for each graph.
+  set_source_files_properties(device/attention_graph.cpp PROPERTIES COMPILE_OPTIONS -O1)
+endif()
 target_compile_options(steelyard_nn_cuda PRIVATE
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall,-Wextra>)

@@ -119,11 +119,11 @@ function(steelyard_test_code target)
   endif()
 endfunction()
 
-# steelyard_test(folder [targets]): one test program for all *.cpp of this folder of tests/, except its folder cuda, which
-# is a separate program.
+# steelyard_test(folder [targets]): one test program for all *.cpp of this folder of tests/, except its folders cuda and
+# device, which are separate programs.
 function(steelyard_test name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
-  list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/cuda/")
+  list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/(cuda|device)/")
   add_executable(test_${name} ${sources})
   steelyard_unity(test_${name} 6)
   steelyard_test_code(test_${name})

@@ -44,9 +44,11 @@ done < <(candidates)
 case " $* " in
   *' host-cuda '* | *' --help '* | *' -h '*) ;; # need none
   *)
-    [ ${#missing[@]} -eq 0 ] || echo "run.sh: missing: ${missing[*]}: not in CUDA's toolkit and not in python3's nvidia/*/lib" \
-      "(PyTorch for CUDA 13 brings them; CUDA_HOME=... names another toolkit)" >&2
-    case " ${missing[*]-} " in *libcudnn* | *libcublasLt*) exit 1 ;; esac
+    if [ ${#missing[@]} -gt 0 ]; then
+      echo "run.sh: missing: ${missing[*]}: not in CUDA's toolkit and not in python3's nvidia/*/lib" \
+        "(PyTorch for CUDA 13 brings them; CUDA_HOME=... names another toolkit)" >&2
+      exit 1
+    fi
     nvidia-smi -L 2>/dev/null | grep -q GPU || {
       echo "run.sh: nvidia-smi shows no GPU: run this on a machine with an NVIDIA card and its driver" >&2
       exit 1

@@ -8,7 +8,11 @@
 // by keys, so that each gradient is summed by one block, in one order; once if all tokens fit into one tile.
 // With P the probabilities:
 //   dV = P^T dO,  dP = dO V^T,  dS = P (dP - sum over f of dO O) / sqrt(d),  dQ = dS K,  dK = dS^T Q
+#include <string>
+#include <utility>
+
 #include "core/error.h"
+#include "nn/cuda/attention.h"
 #include "nn/cuda/attention_tiles.h"
 #include "nn/cuda/context.h"
 
@@ -223,8 +227,9 @@ __global__ __launch_bounds__(threads, blocks_at_once) void gradients_of_tile(Siz
 template <class T, unsigned each, unsigned n, unsigned strips>
 class AttentionOp final : public CudaOp {
  public:
-  AttentionOp(const Attention& op, const OpPlace& place, const Context& context)
+  AttentionOp(const Attention& op, const OpPlace& place, const Context& context, std::string refusal)
       : CudaOp(context),
+        refusal_(std::move(refusal)),
         heads_(op.heads),
         sizes_{.tokens = place.output.width,
                .features = place.output.channels,
@@ -260,6 +265,9 @@ class AttentionOp final : public CudaOp {
     return {.reads_output = true, .adds = true, .workspace = one_tile() ? 0 : logarithms_.size()};
   }
   [[nodiscard]] std::uint64_t bytes() const override { return logarithms_.size() * sizeof(float); }
+  [[nodiscard]] std::string implementation() const override {
+    return CudaOp::implementation() + (refusal_.empty() ? "" : " (" + refusal_ + ")");
+  }
 
  private:
   [[nodiscard]] bool one_tile() const { return sizes_.tokens <= side * each; }
@@ -273,22 +281,25 @@ class AttentionOp final : public CudaOp {
     return sizes;
   }
 
+  std::string refusal_;  // of a library
   std::uint32_t heads_;
   Sizes sizes_;
   DeviceArray<float> logarithms_;  // of the sum of exponentials of each query's scores
 };
 
 template <class T, unsigned each>
-std::unique_ptr<Op> make_with_tiles(const Attention& op, const OpPlace& place, const Context& context) {
+std::unique_ptr<Op> make_with_tiles(const Attention& op, const OpPlace& place, const Context& context,
+                                    const std::string& refusal) {
   const std::uint32_t length = place.output.channels / op.heads;
-  if (length > 64) return std::make_unique<AttentionOp<T, each, 4, 2>>(op, place, context);
-  if (length > 32) return std::make_unique<AttentionOp<T, each, 4, 1>>(op, place, context);
-  return std::make_unique<AttentionOp<T, each, 2, 1>>(op, place, context);
+  if (length > 64) return std::make_unique<AttentionOp<T, each, 4, 2>>(op, place, context, refusal);
+  if (length > 32) return std::make_unique<AttentionOp<T, each, 4, 1>>(op, place, context, refusal);
+  return std::make_unique<AttentionOp<T, each, 2, 1>>(op, place, context, refusal);
 }
 
 }  // namespace
 
-std::unique_ptr<Op> make(const Attention& op, const OpPlace& place, const Context& context) {
+std::unique_ptr<Op> make_own_attention(const Attention& op, const OpPlace& place, const Context& context,
+                                       const std::string& refusal) {
   const std::uint32_t length = place.output.channels / op.heads, tokens = place.output.width;
   if (length > longest_head) {
     throw Failure(ExitCode::configuration, "attention: heads of " + std::to_string(length) +
@@ -297,10 +308,14 @@ std::unique_ptr<Op> make(const Attention& op, const OpPlace& place, const Contex
   }
   return in_storage(place.storage, [&](auto number) -> std::unique_ptr<Op> {
     using T = decltype(number);
-    if (tokens <= side) return make_with_tiles<T, 1>(op, place, context);
-    if (tokens <= 2 * side) return make_with_tiles<T, 2>(op, place, context);
-    return make_with_tiles<T, 4>(op, place, context);
+    if (tokens <= side) return make_with_tiles<T, 1>(op, place, context, refusal);
+    if (tokens <= 2 * side) return make_with_tiles<T, 2>(op, place, context, refusal);
+    return make_with_tiles<T, 4>(op, place, context, refusal);
   });
+}
+
+std::unique_ptr<Op> make(const Attention& op, const OpPlace& place, const Context& context) {
+  return choose_attention(op, place, context, make_library_attention);
 }
 
 }  // namespace steelyard::nn::cuda

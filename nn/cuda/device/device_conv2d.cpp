@@ -20,57 +20,11 @@
 #include "nn/cuda/algorithm_choice.h"
 #include "nn/cuda/array_kernels.h"
 #include "nn/cuda/context.h"
-#include "nn/cuda/device/native.h"
+#include "nn/cuda/device/cudnn_handle.h"
 #include "nn/cuda/in_float32.h"
 
 namespace steelyard::nn::cuda {
 namespace {
-
-// Missing parts of cuDNN, and drivers that do not fit, are no property of the convolution.
-Trouble trouble_of(cudnnStatus_t status) {
-  switch (status) {
-    case CUDNN_STATUS_SUCCESS:
-      return Trouble::none;
-    case CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED:
-    case CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED:
-      return Trouble::memory;
-    case CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER:
-    case CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART:
-    case CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING:
-    case CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE:
-      return Trouble::other;
-    default:
-      break;
-  }
-  const bool unsupported = CUDNN_STATUS_CATEGORY(static_cast<int>(status)) == CUDNN_STATUS_NOT_SUPPORTED;
-  return unsupported ? Trouble::unsupported : Trouble::other;
-}
-
-void check_cudnn(cudnnStatus_t status, const char* what) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  raise(trouble_of(status), std::string("cuDNN cannot ") + what + ": " + cudnnGetErrorString(status));
-}
-
-// One per thread and device, for all its ops.
-class Handle {
- public:
-  static std::shared_ptr<Handle> mine() {
-    static thread_local std::map<int, std::weak_ptr<Handle>> kept;
-    int device = 0;
-    cuda::check(cudaGetDevice(&device), "be asked for its number");
-    std::shared_ptr<Handle> handle = kept[device].lock();
-    if (!handle) kept[device] = handle = std::make_shared<Handle>();
-    return handle;
-  }
-  Handle() { check_cudnn(cudnnCreate(&handle_), "start: is the whole of cuDNN 9 installed?"); }
-  ~Handle() { cudnnDestroy(handle_); }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  operator cudnnHandle_t() const { return handle_; }  // NOLINT: a thin wrapper
-
- private:
-  cudnnHandle_t handle_ = nullptr;
-};
 
 template <class T>
 constexpr cudnnDataType_t type_of = CUDNN_DATA_FLOAT;
@@ -195,11 +149,11 @@ class CudnnConv2d final : public CudaOp {
     const ForwardOf<T> call(untyped);
     const Way& way = this->way(pass.size());
     const float one = 1, zero = 0;
-    check_cudnn(
-        cudnnConvolutionForward(on_stream(), &one, way.x, call.inputs[0], filter_, turned(call.parameters[0]),
-                                convolution_.with(way.forward.math), algorithm<Ahead>(way.forward),
-                                call.workspace, workspace_, &zero, way.y, call.output),
-        "convolve");
+    check_cudnn(cudnnConvolutionForward(handle_->on(context_.stream), &one, way.x, call.inputs[0], filter_,
+                                        turned(call.parameters[0]), convolution_.with(way.forward.math),
+                                        algorithm<Ahead>(way.forward), call.workspace, workspace_, &zero,
+                                        way.y, call.output),
+                "convolve");
     if (!bias_) return;
     add_bias(context_.stream, call.parameters[1], places(pass.size()), out_.channels, out_.channels,
              call.output);
@@ -209,11 +163,11 @@ class CudnnConv2d final : public CudaOp {
     const BackwardOf<T> call(untyped);
     const Way& way = this->way(pass.size());
     const float one = 1, zero = 0;
-    check_cudnn(
-        cudnnConvolutionBackwardFilter(on_stream(), &one, way.x, call.inputs[0], way.y, call.d_output,
-                                       convolution_.with(way.filter.math), algorithm<OfWeights>(way.filter),
-                                       call.workspace, workspace_, &zero, filter_, d_weights_.data()),
-        "convolve for the gradient of weights");
+    check_cudnn(cudnnConvolutionBackwardFilter(handle_->on(context_.stream), &one, way.x, call.inputs[0],
+                                               way.y, call.d_output, convolution_.with(way.filter.math),
+                                               algorithm<OfWeights>(way.filter), call.workspace, workspace_,
+                                               &zero, filter_, d_weights_.data()),
+                "convolve for the gradient of weights");
     turn(context_.stream, out_.channels, pixels_, group_inputs_, d_weights_.data(), call.d_parameters[0],
          call.add);
     if (bias_) {
@@ -222,11 +176,11 @@ class CudnnConv2d final : public CudaOp {
     }
     const auto [to, add] = call.d_inputs[0];
     if (to == nullptr) return;
-    check_cudnn(
-        cudnnConvolutionBackwardData(on_stream(), &one, filter_, weights_.data(), way.y, call.d_output,
-                                     convolution_.with(way.data.math), algorithm<OfPictures>(way.data),
-                                     call.workspace, workspace_, add ? &one : &zero, way.x, to),
-        "convolve for the gradient of pictures");
+    check_cudnn(cudnnConvolutionBackwardData(handle_->on(context_.stream), &one, filter_, weights_.data(),
+                                             way.y, call.d_output, convolution_.with(way.data.math),
+                                             algorithm<OfPictures>(way.data), call.workspace, workspace_,
+                                             add ? &one : &zero, way.x, to),
+                "convolve for the gradient of pictures");
   }
 
   [[nodiscard]] Traits traits() const override {
@@ -251,11 +205,6 @@ class CudnnConv2d final : public CudaOp {
 
   [[nodiscard]] std::uint64_t places(std::uint32_t samples) const {
     return std::uint64_t{samples} * out_.height * out_.width;
-  }
-
-  [[nodiscard]] cudnnHandle_t on_stream() const {
-    check_cudnn(cudnnSetStream(*handle_, native(context_.stream)), "take a stream");
-    return *handle_;
   }
 
   // Also for the backward that follows.

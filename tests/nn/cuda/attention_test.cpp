@@ -71,6 +71,98 @@ TEST(CudaAttention, HandlesLargeScores) {
   for (const bool causal : {false, true}) expect_right(Attention(1, causal), {1, 130, 3 * 20}, 1, 12, random);
 }
 
+// On a device these are the library's: micro-batches of powers of two and others.
+TEST(CudaAttention, AgreesWithTheReferenceInBf16) {
+  Random random(8);
+  for (const bool causal : {false, true}) {
+    for (const std::uint32_t length : {16, 64}) {
+      const Shape in{1, 40, 3 * 2 * length};
+      for (const std::uint32_t size : {1, 7}) {
+        const MicroBatch batch{.size = size, .count = size};
+        Question q = random_question(Attention(2, causal), {in}, size, size, false, random);
+        shorten(q);
+        const Answer expected = run(*reference_op(q), q, {batch, true});
+        q.place.storage = Storage::bf16;
+        OnDevice op(q);
+        expect_same(run(op, q, {batch, true}), expected, q, {batch, true}, 0.02F);
+      }
+    }
+  }
+}
+
+// Numbers of the device for one call in bf16, and the bits of its results.
+class InBf16 {
+ public:
+  explicit InBf16(std::uint32_t size) : batch_{.size = size, .count = size} {
+    Random random(9);
+    for (PinnedArray<Bf16>* const array : {&x_, &d_output_}) {
+      for (std::uint64_t i = 0; i < array->size(); ++i)
+        array->data()[i] = Bf16(static_cast<float>(random.normal()));
+    }
+    stream_.copy_array(x_there_.data(), x_.data(), x_.size());
+  }
+
+  void add() {
+    const float* const inputs[] = {address(x_there_)};
+    const InputGradient d_inputs[] = {{address(d_x_)}};
+    op_->forward({batch_, true}, {inputs, {}, address(output_), workspace_.data()});
+    op_->backward(
+        {batch_, true},
+        {inputs, {}, address(output_), address(d_output_there_), d_inputs, {}, false, workspace_.data()});
+  }
+  std::vector<std::uint16_t> bits() {
+    std::vector<std::uint16_t> all;
+    for (DeviceArray<Bf16>* const array : {&output_, &d_x_}) {
+      const PinnedArray<Bf16> here(array->size());
+      stream_.copy_array(here.data(), array->data(), array->size());
+      stream_.synchronize();
+      for (std::uint64_t i = 0; i < here.size(); ++i) all.push_back(here.data()[i].bits);
+    }
+    return all;
+  }
+  // Before each run: the gradient of the result may have been overwritten.
+  void bring() {
+    stream_.copy_array(d_output_there_.data(), d_output_.data(), d_output_.size());
+    stream_.fill_zero(output_.data(), output_.size() * sizeof(Bf16));
+    stream_.fill_zero(d_x_.data(), d_x_.size() * sizeof(Bf16));
+  }
+  Stream& stream() { return stream_; }
+
+ private:
+  static constexpr std::uint32_t tokens = 40, features = 32, most = 4;
+  static float* address(const DeviceArray<Bf16>& array) { return reinterpret_cast<float*>(array.data()); }
+
+  const MicroBatch batch_;
+  Stream stream_;
+  Products products_{stream_, Precision::bf16};
+  const Context context_{stream_, products_, nullptr, nullptr, nullptr};
+  const OpPlace place_{.inputs = {{1, tokens, 3 * features}},
+                       .output = {1, tokens, features},
+                       .micro_batch = most,
+                       .precision = Precision::bf16,
+                       .storage = Storage::bf16};
+  std::unique_ptr<Op> op_ = make(Attention(2, true), place_, context_);
+  PinnedArray<Bf16> x_{std::uint64_t{most} * tokens * 3 * features};
+  PinnedArray<Bf16> d_output_{std::uint64_t{most} * tokens * features};
+  DeviceArray<Bf16> x_there_{x_.size()}, d_x_{x_.size()};
+  DeviceArray<Bf16> output_{d_output_.size()}, d_output_there_{d_output_.size()};
+  DeviceArray<float> workspace_{op_->traits().workspace};
+};
+
+TEST(CudaAttention, GivesTheSameBitsInACapture) {
+  for (const std::uint32_t size : {1, 3, 4}) {
+    InBf16 attention(size);
+    attention.bring();
+    attention.add();
+    const std::vector<std::uint16_t> expected = attention.bits();
+    attention.bring();
+    const Captured captured = capture(attention.stream(), [&] { attention.add(); });
+    ASSERT_NE(captured.graph, nullptr) << captured.refusal;
+    attention.stream().run(*captured.graph);
+    EXPECT_EQ(attention.bits(), expected);
+  }
+}
+
 TEST(CudaAttention, RefusesHeadsThatAreTooLong) {
   Random random(4);
   const Question q = random_question(Attention(1, false), {{1, 2, 3 * 129}}, 1, 1, false, random);

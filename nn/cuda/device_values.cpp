@@ -17,7 +17,8 @@ DeviceBuffer::~DeviceBuffer() {
 
 std::optional<DevicePlace> DeviceBuffer::lend() const {
   if (!memory_) return std::nullopt;
-  written_.synchronize();  // without the lock: it is not recorded again while the values are lent or read
+  // Without the lock: nothing is written, so the event is not recorded again, while anything has the values.
+  written_.synchronize();
   return memory_->place();
 }
 

@@ -46,7 +46,7 @@ class DeviceExchange {
   // the memory cannot be opened, or if the place is not in it.
   [[nodiscard]] virtual std::shared_ptr<const DeviceValues> borrow(const DevicePlace& place,
                                                                    std::shared_ptr<const void> lease) = 0;
-  // A connection has closed: closes memory of other processes that nothing reads.
+  // A connection has closed: closes memory of other processes as soon as nothing reads it.
   virtual void forget_unused() = 0;
 };
 

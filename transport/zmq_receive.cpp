@@ -152,7 +152,8 @@ void ZmqLink::State::identify(const Received& received) {
   nudges_.through(from, received.descriptor);
 }
 
-// Packets that were sent before this frame come before it.
+// Before each frame from a socket: packets that were sent before it. One that was sent after it and has been
+// read is held; it is handled behind the frame, since its descriptor wakes the thread no more.
 void ZmqLink::State::come_through_socket(NodeId peer) {
   (void)drain_direct(peer, drained_before_news * drained_at_once);
   direct_.received(peer);

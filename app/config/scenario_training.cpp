@@ -5,31 +5,10 @@
 #include "app/config/prepare_job.h"
 #include "protocol/sync_limits.h"
 #include "sim/training/real_training.h"
+#include "worker/data/first_samples.h"
 
 namespace steelyard {
 namespace {
-
-// The first samples of a data set, for a scenario with a shorter epoch.
-class FirstSamples final : public DataSet {
- public:
-  FirstSamples(std::shared_ptr<const DataSet> all, std::uint64_t count)
-      : all_(std::move(all)), count_(count) {}
-  [[nodiscard]] std::uint64_t size() const override { return count_; }
-  [[nodiscard]] nn::Shape shape() const override { return all_->shape(); }
-  [[nodiscard]] std::uint32_t classes() const override { return all_->classes(); }
-  [[nodiscard]] std::uint32_t labels() const override { return all_->labels(); }
-  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
-    all_->read(index, into, labels);
-  }
-  void prepare(std::span<const std::uint64_t> indices) const override { all_->prepare(indices); }
-  [[nodiscard]] std::string name(std::uint64_t index) const override { return all_->name(index); }
-  [[nodiscard]] std::uint32_t targets() const override { return all_->targets(); }
-  void read_targets(std::uint64_t index, float* into) const override { all_->read_targets(index, into); }
-
- private:
-  const std::shared_ptr<const DataSet> all_;
-  const std::uint64_t count_;
-};
 
 // Rejects keys of a training in a scenario without one.
 void refuse_keys(ScenarioDraft& draft, const TomlSection& section, const TomlSection& model,

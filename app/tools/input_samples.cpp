@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "app/config/prepare_job.h"
 #include "app/report/terminal_text.h"
@@ -20,6 +21,18 @@ namespace steelyard {
 namespace {
 
 bool is_table_job(const SampleSource& source) { return source.data == "csv" || source.data == "npy"; }
+
+// Its inputs are token numbers, which have no scale.
+bool takes_tokens(const nn::Model& model) {
+  return std::ranges::all_of(model.nodes(), [](const nn::Node& node) {
+    return std::ranges::count(node.inputs, 0U) == 0 || std::holds_alternative<nn::Embedding>(node.kind);
+  });
+}
+
+// What divides integers of a file: pixels have values from 0 to 255.
+double scale_of_integers(const SampleSource& source, const nn::Model& model) {
+  return is_table_job(source) || takes_tokens(model) ? 1 : 255;
+}
 
 // Raw samples of a file as inputs of the model.
 class FileSamples final : public DataSet {
@@ -84,9 +97,9 @@ InputSamples array_samples(const std::string& path, const Normalization& by, con
                  to_string(model.input()) +
                  " (row x column x channel): give an array of them, with the sample as first dimension");
   }
-  const bool pixels = array.kind != 'f' && !is_table_job(source);
+  const double scale = array.kind == 'f' ? 1 : scale_of_integers(source, model);
   const auto values = std::make_shared<NpyDataSet>(array, no_labels(array), model.classes());
-  return {std::make_shared<FileSamples>(values, model, by, pixels ? 255 : 1, false)};
+  return {std::make_shared<FileSamples>(values, model, by, scale, false)};
 }
 
 // The format of the job's own files; for other jobs, that of `file`.
@@ -115,7 +128,7 @@ InputSamples csv_samples(const FileBytes& file, const Normalization& by, const J
   std::vector<std::uint32_t> zeros(table.size());
   const auto rows =
       std::make_shared<TableDataSet>(std::move(table.values), std::move(zeros), model.classes());
-  it.data = std::make_shared<FileSamples>(rows, model, by, is_table_job(source) ? 1 : 255, true);
+  it.data = std::make_shared<FileSamples>(rows, model, by, scale_of_integers(source, model), true);
   it.numbers = std::move(table.numbers);
   it.labels = std::move(table.labels);
   it.targets = std::move(table.targets);
@@ -167,6 +180,7 @@ InputSamples open_input(const std::vector<std::string>& paths, bool normalized, 
                     : named || path.ends_with(".npy") || is_array(file)
                         ? array_samples(path, by, source, model)
                         : csv_samples(file, by, job, source, model);
+  if (takes_tokens(model)) return it;
   if (auto note = far_note(*it.data, source, normalized)) it.notes.push_back(std::move(*note));
   return it;
 }

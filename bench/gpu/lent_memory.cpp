@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <memory>
 
 #include "bench/gpu/rows.h"
@@ -21,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t numbers = 1000;
 constexpr float number = 5;
-constexpr int right = 0, wrong_numbers = 1, unreadable = 4;  // exit codes
+constexpr int right = 0, wrong_numbers = 1, unreadable = 4, failed = 5;  // exit codes
 constexpr char what[] = "smoke: memory lent to another process";
 
 std::vector<std::string> words_of(const DevicePlace& place) {
@@ -76,13 +78,16 @@ void lend_to_a_process() {
   print({what, "ok", "", ""});
 }
 
-int read_lent(const std::vector<std::string>& words) {
+int read_lent(const std::vector<std::string>& words) try {
   const auto values = exchange_on(0)->borrow(place_of(words), nullptr);
   if (!values) return unreadable;
   const auto its = values->on_host().values;
   return its.size() == numbers && std::ranges::all_of(its, [](float it) { return it == number; })
              ? right
              : wrong_numbers;
+} catch (const std::exception& trouble) {
+  std::fprintf(stderr, "steelyard_gpu_check: memory of another process: %s\n", trouble.what());
+  return failed;
 }
 
 }  // namespace steelyard::bench

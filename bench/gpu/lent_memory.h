@@ -12,7 +12,7 @@ inline constexpr char reader_section[] = "read-lent";
 // Lends numbers to a process of this program. Prints a row; throws if it reads other numbers.
 void lend_to_a_process();
 
-// That process, with the words after the section. Returns its exit code.
+// That process, with the words after the section. Prints a failure, and returns its exit code.
 int read_lent(const std::vector<std::string>& words);
 
 }  // namespace steelyard::bench

@@ -36,7 +36,8 @@ class DeviceBuffer {
   ~DeviceBuffer();  // waits for all work that uses it
 
   [[nodiscard]] std::span<float> values() const { return values_; }
-  // See LendableMemory. lend() waits until all writes are done; nothing for borrowed values.
+  // See LendableMemory. lend() waits until all writes are done, while other threads may read; call it after
+  // written(). Nothing for borrowed values.
   [[nodiscard]] std::optional<DevicePlace> lend() const;
   void retire() const {
     if (memory_) memory_->retire();
@@ -56,7 +57,7 @@ class DeviceBuffer {
   std::optional<LendableMemory> memory_;  // or
   std::shared_ptr<const void> owner_;     // of memory of another process
   const std::span<float> values_;
-  mutable std::mutex mutex_;  // protects the events: records and waits
+  mutable std::mutex mutex_;  // protects the events: records, and waits of streams
   Event written_;
   mutable std::map<const Stream*, Event> read_;  // the last read of each stream
 };

@@ -89,7 +89,8 @@ class PeerValues final : public DeviceExchange {
 
   void forget_unused() override {
     const std::lock_guard lock(mutex_);
-    std::erase_if(open_, [](const auto& known) { return known.second.use_count() == 1; });
+    for (auto& [name, memory] : open_) memory.kept.reset();
+    std::erase_if(open_, [](const auto& known) { return known.second.open.expired(); });
   }
 
  private:
@@ -99,18 +100,25 @@ class PeerValues final : public DeviceExchange {
     use_device(index_);
     const std::lock_guard lock(mutex_);
     const auto known = open_.find(place.memory);
-    if (known != open_.end()) return known->second->bytes() == place.bytes ? known->second : nullptr;
-    if (open_.size() >= most_open) return nullptr;
-    std::shared_ptr<const OpenedMemory> opened = OpenedMemory::open(place.memory, place.bytes);
-    if (opened) open_.emplace(place.memory, opened);
+    std::shared_ptr<const OpenedMemory> opened = known != open_.end() ? known->second.open.lock() : nullptr;
+    if (opened && opened->bytes() != place.bytes) return nullptr;
+    if (!opened && known == open_.end() && open_.size() >= most_open) return nullptr;
+    if (!opened) opened = OpenedMemory::open(place.memory, place.bytes);
+    if (opened) open_.insert_or_assign(place.memory, Opened{opened, opened});
     return opened;
   }
+
+  // Memory that is in use when a connection closes is closed with its last use, since its lender may be gone.
+  struct Opened {
+    std::shared_ptr<const OpenedMemory> kept;  // null since then, unless it was borrowed again
+    std::weak_ptr<const OpenedMemory> open;
+  };
 
   const unsigned index_;
   std::optional<LendableMemory> trial_;
   std::atomic<bool> retired_{false};
   std::mutex mutex_;  // protects what follows
-  std::map<DevicePlace::Name, std::shared_ptr<const OpenedMemory>> open_;
+  std::map<DevicePlace::Name, Opened> open_;
 };
 
 }  // namespace

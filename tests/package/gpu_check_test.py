@@ -68,6 +68,13 @@ class Faults(Base):
         figures = [line.split('\t')[1] for line in result.stdout.splitlines() if not line.startswith('@')]
         self.assertEqual(figures, ['correct', 'WRONG', 'correct'])
 
+    def test_the_failure_of_a_process_that_reads_lent_memory(self):
+        result = subprocess.run([f'{BIN}/steelyard_gpu_check', 'read-lent', 'no-number'], stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, timeout=100)
+        self.assertEqual(result.returncode, 5)
+        self.assertRegex(result.stderr, '^steelyard_gpu_check: memory of another process: stoull')
+        self.assertNotIn('usage', result.stderr)
+
     def test_a_lost_device_a_crash_and_a_hang_hide_nothing(self):
         for fault, words in (('lost', 'the device is lost'), ('crash', 'crash: SIGABRT'), ('hang', 'no result within 20 s')):
             rows = self.planted('smoke', fault, silence=20)

@@ -55,7 +55,6 @@ const std::map<std::string, std::string> tested_elsewhere{
     {"app/tools/plan_command.cpp", "tests/app/tools/process_plan_test.cpp: through the binary"},
     {"app/tools/eval_command.cpp", "tests/app/tools/process_predict_test.cpp: through the binary"},
     {"app/tools/input_pictures.cpp", "tests/app/tools/process_pictures_test.cpp: through the binary"},
-    {"app/tools/input_samples.cpp", "tests/app/tools/process_predict_test.cpp: through the binary"},
     {"app/tools/predict_command.cpp", "tests/app/tools/process_predict_test.cpp: through the binary"},
     {"app/tools/scoring.cpp", "tests/app/tools/process_predict_test.cpp: through the binary"},
     {"app/tools/run_life.cpp", "tests/app/cli/process_standby_test.cpp: through the binary"},

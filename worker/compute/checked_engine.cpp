@@ -94,7 +94,7 @@ std::string percent(double share) {
 
 CheckedEngine::CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision,
                              std::string name, std::function<Time()> clock)
-    : engine_(std::move(engine)),
+    : WrappedEngine(std::move(engine)),
       model_(for_checks(model)),
       precision_(precision),
       samples_(samples_to_check(model_)),

@@ -36,10 +36,11 @@
 #include "worker/compute/check_schedule.h"
 #include "worker/compute/device_trainer.h"
 #include "worker/compute/local_trainer.h"
+#include "worker/compute/wrapped_engine.h"
 
 namespace steelyard {
 
-class CheckedEngine final : public Engine, public DeviceTrainer {
+class CheckedEngine final : public WrappedEngine, public DeviceTrainer {
  public:
   // `name` of the device, for the message. `clock` is read on both threads.
   CheckedEngine(std::unique_ptr<Engine> engine, const nn::Model& model, Precision precision, std::string name,
@@ -51,22 +52,9 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override {
     return engine_->evaluate(parameters, samples);
   }
-  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
-    return engine_->micro_batch_sizes();
-  }
-  [[nodiscard]] std::vector<double> micro_batch_seconds() const override {
-    return engine_->micro_batch_seconds();
-  }
-  [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
-  [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
-  std::optional<double> take_share() override { return engine_->take_share(); }
-  DeviceReading read_device() override { return engine_->read_device(); }
-  [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
-  [[nodiscard]] const KeptData* kept_data() const override { return engine_->kept_data(); }
   [[nodiscard]] LocalTrainer* local_trainer() override {
     return engine_->local_trainer() != nullptr ? &steps_ : nullptr;
   }
-  [[nodiscard]] std::string description() const override { return engine_->description(); }
   [[nodiscard]] DeviceTrainer* device_trainer() override {
     return engine_->device_trainer() != nullptr ? this : nullptr;
   }
@@ -134,7 +122,6 @@ class CheckedEngine final : public Engine, public DeviceTrainer {
                                    const std::vector<float>& ours) const;
   void conclude();
 
-  const std::unique_ptr<Engine> engine_;
   const nn::Model model_;  // the processor's copy
   const Precision precision_;
   const std::uint32_t samples_;  // per check

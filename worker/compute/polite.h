@@ -30,6 +30,7 @@
 #include "core/time.h"
 #include "worker/compute/meter.h"
 #include "worker/compute/workload.h"
+#include "worker/compute/wrapped_engine.h"
 
 namespace steelyard {
 
@@ -92,31 +93,16 @@ class PolitePace {
 
 // Makes any engine polite: pauses after its micro-batches. The engine is made on a thread that has called
 // give_way().
-class PoliteEngine final : public Engine {
+class PoliteEngine final : public WrappedEngine {
  public:
   PoliteEngine(std::unique_ptr<Engine> engine, unsigned threads)
-      : engine_(std::move(engine)), pace_(threads) {}
+      : WrappedEngine(std::move(engine)), pace_(threads) {}
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override;
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override;
-  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
-    return engine_->micro_batch_sizes();
-  }
-  [[nodiscard]] std::vector<double> micro_batch_seconds() const override {
-    return engine_->micro_batch_seconds();
-  }
-  [[nodiscard]] std::optional<double> weight() const override { return engine_->weight(); }
-  [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
-  std::optional<double> take_share() override { return engine_->take_share(); }
-  DeviceReading read_device() override { return engine_->read_device(); }
-  [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
-  [[nodiscard]] const KeptData* kept_data() const override { return engine_->kept_data(); }
-  [[nodiscard]] std::string description() const override { return engine_->description(); }
-  [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
 
  private:
-  const std::unique_ptr<Engine> engine_;
   PolitePace pace_;
 };
 

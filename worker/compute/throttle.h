@@ -22,6 +22,7 @@
 
 #include "core/time.h"
 #include "worker/compute/local_stepper.h"
+#include "worker/compute/wrapped_engine.h"
 
 namespace steelyard {
 
@@ -67,34 +68,20 @@ class ThrottleClock {
 };
 
 // Any engine, throttled. A range of the gradient becomes final when it would on the slower machine.
-class ThrottledEngine final : public Engine {
+class ThrottledEngine final : public WrappedEngine {
  public:
   ThrottledEngine(std::unique_ptr<Engine> engine, Throttle throttle)
-      : engine_(std::move(engine)), clock_(std::move(throttle)) {}
+      : WrappedEngine(std::move(engine)), clock_(std::move(throttle)) {}
 
   nn::Sums train(std::span<const float> parameters, Samples& samples, std::span<float> gradient,
                  const FinalRange& on_final) override;
   nn::Sums evaluate(std::span<const float> parameters, Samples& samples) override;
-  [[nodiscard]] std::vector<std::uint32_t> micro_batch_sizes() const override {
-    return engine_->micro_batch_sizes();
-  }
-  [[nodiscard]] std::vector<double> micro_batch_seconds() const override {
-    return engine_->micro_batch_seconds();
-  }
-  [[nodiscard]] std::optional<double> weight() const override { return engine_->weight(); }
-  [[nodiscard]] std::uint64_t bytes() const override { return engine_->bytes(); }
   std::optional<double> take_share() override;
-  DeviceReading read_device() override { return engine_->read_device(); }
-  [[nodiscard]] Stepper* stepper() override { return engine_->stepper(); }
-  [[nodiscard]] const KeptData* kept_data() const override { return engine_->kept_data(); }
-  [[nodiscard]] std::string description() const override { return engine_->description(); }
-  [[nodiscard]] WorkPlace work_place() const override { return engine_->work_place(); }
   [[nodiscard]] std::optional<double> share_at(Time now) const { return clock_.share_at(now); }
 
  private:
   nn::Sums held_back(const FinalRange& on_final, const std::function<nn::Sums(const FinalRange&)>& work);
 
-  const std::unique_ptr<Engine> engine_;
   ThrottleClock clock_;
 };
 

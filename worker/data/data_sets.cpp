@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/options.h"
+#include "worker/data/first_samples.h"
 #include "worker/data/normalization.h"
 
 namespace steelyard {
@@ -24,28 +25,6 @@ void check(const DataSets& sets) {
   if (train.targets() > 0 && (train.classes() != train.targets() || train.labels() != 1))
     refuse_setup("a sample with targets has one label, and as many classes as targets: make classes() so");
 }
-
-// The first `size` samples of a set, which it shares.
-class FirstSamples final : public DataSet {
- public:
-  FirstSamples(std::shared_ptr<const DataSet> all, std::uint64_t size) : all_(std::move(all)), size_(size) {}
-
-  [[nodiscard]] std::uint64_t size() const override { return size_; }
-  [[nodiscard]] nn::Shape shape() const override { return all_->shape(); }
-  [[nodiscard]] std::uint32_t classes() const override { return all_->classes(); }
-  [[nodiscard]] std::uint32_t labels() const override { return all_->labels(); }
-  void read(std::uint64_t index, float* into, std::uint32_t* labels) const override {
-    all_->read(index, into, labels);
-  }
-  void prepare(std::span<const std::uint64_t> indices) const override { all_->prepare(indices); }
-  [[nodiscard]] std::string name(std::uint64_t index) const override { return all_->name(index); }
-  [[nodiscard]] std::uint32_t targets() const override { return all_->targets(); }
-  void read_targets(std::uint64_t index, float* into) const override { all_->read_targets(index, into); }
-
- private:
-  std::shared_ptr<const DataSet> all_;
-  std::uint64_t size_;
-};
 
 void shorten(std::shared_ptr<const DataSet>& set, const Options& options, const char* key) {
   if (!options.has(key)) return;

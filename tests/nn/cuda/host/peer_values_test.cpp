@@ -227,5 +227,17 @@ TEST_F(LentValues, MemoryThatNothingReadsIsClosed) {
   EXPECT_EQ(mappings(), mapped - 1);
 }
 
+// Memory of a lender that is gone would take up the device until another connection closes.
+TEST_F(LentValues, MemoryInUseWhenItsConnectionClosesIsClosedAfterThat) {
+  const DevicePlace place = *exchange->lend(*part_of(written(2)));
+  auto held = borrowed(place);
+  other->forget_unused();
+  const auto mapped = mappings();
+  EXPECT_EQ(on_host(*held), Floats(20, 2));
+  held.reset();
+  EXPECT_EQ(mappings(), mapped - 1);
+  EXPECT_EQ(on_host(*borrowed(place)), Floats(20, 2)) << "it is opened again";
+}
+
 }  // namespace
 }  // namespace steelyard::nn::cuda::peer_values_test

@@ -30,6 +30,11 @@ set(attention device/device_attention.cpp device/attention_graph.cpp)
 list(TRANSFORM attention PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
 # The front end of cuDNN can also compile kernels of its own, so it refers to nvrtc, which cuDNN loads anyway.
 set(nvrtc)
+if(CUDNN_FRONTEND_INCLUDE_DIR AND NOT TARGET CUDA::nvrtc)
+  message(WARNING "this CUDA toolkit has no nvrtc, which cuDNN's front end needs, so attention in bf16 is computed by our "
+    "own, slower kernels: install the whole toolkit")
+  set(CUDNN_FRONTEND_INCLUDE_DIR NOTFOUND)
+endif()
 if(CUDNN_FRONTEND_INCLUDE_DIR)
   list(FILTER device EXCLUDE REGEX "/no_cudnn_frontend\\.cpp$")
   set(nvrtc CUDA::nvrtc)

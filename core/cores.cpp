@@ -3,9 +3,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <string>
-#include <tuple>
 
 namespace steelyard {
 
@@ -28,7 +28,9 @@ std::vector<unsigned> in_order_of_topology(std::vector<unsigned> cores,
       long value = 0;
       return file >> value ? value : 0;
     };
-    return std::tuple{number("physical_package_id"), number("core_id")};
+    // On some machines a core's number is unique only in its die or cluster.
+    return std::array{number("physical_package_id"), number("die_id"), number("cluster_id"),
+                      number("core_id")};
   };
   std::ranges::stable_sort(cores, {}, place);
   return cores;

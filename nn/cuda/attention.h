@@ -3,16 +3,19 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "nn/cuda/context.h"
 
 namespace steelyard::nn::cuda {
 
-// An op, or the reason of a refusal; both are empty in a build without a library.
+// An op, or the reason of a refusal; both are empty under the host executor, which has no library.
 struct LibraryAttention {
   std::unique_ptr<Op> op;
   std::string refusal{};  // one line
+  // Where the result of choose_attention()'s comparison is kept for all ops of these sizes; null: nowhere.
+  std::optional<std::string>* comparison = nullptr;
 };
 
 // For a place in bf16. Throws OutOfMemory; every other failure of the library is its refusal.

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,8 +16,10 @@ namespace {
 // Both round factors and results to 8 bits, but not at the same places. A wrong mask or scale changes results
 // by much more.
 constexpr double largest_difference = 0x1p-5, smallest_number = 0x1p-8;
-// Bytes of one array: micro-batches with larger ones are not compared.
-constexpr std::uint64_t largest_trial = 64 << 20;
+// Of one token's part of a head: a wrong one of thousands is lost in the sum over all.
+constexpr double largest_of_token = 0x1p-2;
+// Bytes of one array: larger micro-batches than one sample are not compared if their arrays are larger.
+constexpr std::uint64_t largest_trial = 8 << 20;
 
 class Numbers {
  public:
@@ -69,27 +72,59 @@ Results results_of(Op& op, Numbers& x, Numbers& d_output, std::uint32_t size, St
   try {
     compute(op, {batch, true}, x, d_output, workspace, results, stream);
     stream.synchronize();
-  } catch (const Failure&) {
+  } catch (...) {
     unless_lost([&] { stream.synchronize(); });  // added work still uses the arrays
     throw;
   }
   return results;
 }
 
-// Of rows of 3 x `features` numbers, those of one third.
-bool differ(const Numbers& a, const Numbers& b, std::uint64_t row, std::uint64_t begin, std::uint64_t count) {
+// Sums of squares over some numbers of two arrays.
+struct Squares {
   double difference = 0, all = 0;
-  for (std::uint64_t at = begin; at < a.size(); at += row) {
-    for (std::uint64_t i = at; i < at + count; ++i) {
+
+  Squares(const Numbers& a, const Numbers& b, std::uint64_t begin, std::uint64_t end) {
+    for (std::uint64_t i = begin; i < end; ++i) {
       difference += std::pow(a[i] - b[i], 2);
       all += std::pow(b[i], 2) + smallest_number * smallest_number;
     }
   }
-  return !(difference <= largest_difference * largest_difference * all);  // also for NaN
+  Squares() = default;
+  Squares& operator+=(const Squares& other) {
+    difference += other.difference, all += other.all;
+    return *this;
+  }
+  // Also for NaN.
+  [[nodiscard]] bool exceed(double limit) const { return !(difference <= limit * limit * all); }
+};
+
+// Rows of an array: `count` numbers from `begin` on, of each `row`; they consist of heads of `length` numbers.
+struct Part {
+  std::uint64_t row, begin, count, length;
+};
+
+// A token's part of a head may be near 0, so it is compared with the mean one, too.
+bool differ(const Numbers& a, const Numbers& b, const Part& part) {
+  const auto each_head = [&](auto call) {
+    for (std::uint64_t at = part.begin; at < a.size(); at += part.row) {
+      for (std::uint64_t i = at; i < at + part.count; i += part.length)
+        call(Squares(a, b, i, i + part.length));
+    }
+  };
+  Squares sum;
+  double heads = 0;
+  each_head([&](const Squares& head) { sum += head, ++heads; });
+  bool one_differs = false;
+  each_head([&](Squares head) {
+    head.all += sum.all / heads;
+    one_differs |= head.exceed(largest_of_token);
+  });
+  return one_differs || sum.exceed(largest_difference);
 }
 
 // Empty if both compute the same.
-std::string difference_between(Op& library, Op& own, const OpPlace& place, Stream& stream) {
+std::string difference_between(Op& library, Op& own, std::uint64_t length, const OpPlace& place,
+                               Stream& stream) {
   Random random(1);
   const std::uint64_t features = place.output.channels, of_sample = place.inputs[0].size();
   for (std::uint32_t size = place.micro_batch; size > 0; size /= 2) {
@@ -100,10 +135,10 @@ std::string difference_between(Op& library, Op& own, const OpPlace& place, Strea
     const Results actual = results_of(library, x, d_output, size, stream);
     const Results expected = results_of(own, x, d_output, size, stream);
     const std::string samples = " of " + std::to_string(size) + (size > 1 ? " samples" : " sample");
-    if (differ(actual.output, expected.output, features, 0, features))
+    if (differ(actual.output, expected.output, {features, 0, features, length}))
       return "its result" + samples + " is wrong";
     for (std::uint64_t part = 0; part < 3; ++part) {
-      if (differ(actual.d_x, expected.d_x, 3 * features, part * features, features))
+      if (differ(actual.d_x, expected.d_x, {3 * features, part * features, features, length}))
         return std::string("its gradient of ") +
                (part == 0   ? "queries"
                 : part == 1 ? "keys"
@@ -114,9 +149,9 @@ std::string difference_between(Op& library, Op& own, const OpPlace& place, Strea
   return {};
 }
 
-std::string refusal_of(Op& library, Op& own, const OpPlace& place, Stream& stream) {
+std::string refusal_of(Op& library, Op& own, std::uint64_t length, const OpPlace& place, Stream& stream) {
   try {
-    return difference_between(library, own, place, stream);
+    return difference_between(library, own, length, place, stream);
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Failure& failure) {
@@ -128,15 +163,16 @@ std::string refusal_of(Op& library, Op& own, const OpPlace& place, Stream& strea
 
 std::unique_ptr<Op> choose_attention(const Attention& op, const OpPlace& place, const Context& context,
                                      const MakeLibraryAttention& make_library) {
-  // A network that may not use a library's convolutions failed at the first run of some library's op.
-  if (place.storage != Storage::bf16 || context.own_convolutions)
-    return make_own_attention(op, place, context);
+  if (place.storage != Storage::bf16 || context.own_kernels) return make_own_attention(op, place, context);
   LibraryAttention library = make_library(op, place, context);
   if (!library.op) return make_own_attention(op, place, context, library.refusal);
-  const std::string refusal =
-      refusal_of(*library.op, *make_own_attention(op, place, context), place, context.stream);
-  if (refusal.empty()) return std::move(library.op);
-  return make_own_attention(op, place, context, library.op->implementation() + ": " + refusal);
+  std::optional<std::string> here, &refused = library.comparison != nullptr ? *library.comparison : here;
+  if (!refused) {
+    const std::uint64_t length = place.output.channels / op.heads;
+    refused = refusal_of(*library.op, *make_own_attention(op, place, context), length, place, context.stream);
+  }
+  if (refused->empty()) return std::move(library.op);
+  return make_own_attention(op, place, context, library.op->implementation() + ": " + *refused);
 }
 
 }  // namespace steelyard::nn::cuda

@@ -30,7 +30,7 @@ struct Context {
   const std::uint32_t* labels;
   std::uint32_t grain = 0;         // samples that batch norm groups; 0: the whole micro-batch
   const float* targets = nullptr;  // of losses that take them: a row for each sample
-  bool own_convolutions = false;   // none by a library
+  bool own_kernels = false;        // convolutions and attention by no library
 };
 
 // Uses our own kernels, unless implementation() says otherwise.

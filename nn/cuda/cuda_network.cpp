@@ -56,7 +56,7 @@ class Network::Impl {
         loss_(model, micro_batch),
         recordings_(compute_) {
     if (!refused.empty()) {
-      recordings_.remarks().push_back("all convolutions are computed by our own kernels, and slower: " +
+      recordings_.remarks().push_back("our own kernels compute all convolutions and attention, and slower: " +
                                       refused);
     }
   }

@@ -88,7 +88,8 @@ bool read_launch_line(std::span<const std::byte> bytes) {
 std::vector<std::vector<std::byte>> launch_inputs() {
   std::vector<std::vector<std::byte>> inputs;
   const StartProcess start{
-      "ada", {"worker", "--name", "ada"}, "[train]\n", "/usr/bin/env", {"A=b", "C=d"}, 2, {0, 1, 2}, "secret"};
+      "ada",   {"worker", "--name", "ada"}, "[train]\n", "/usr/bin/env", {"A=b", "C=d"}, 2, {0, 1, 2},
+      "secret"};
   for (const ToHost& it : {ToHost(start), ToHost(SignalProcess{"ada", 15}), ToHost(Beat{})})
     inputs.push_back(input_of(to_line(it)));
   for (const FromHost& it : {FromHost(HostReady{7, "0.1.0"}), FromHost(Said{"ada", true, "a\n\"b\" \xff"}),

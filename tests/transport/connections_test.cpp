@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "protocol/codec.h"
 #include "protocol/limits.h"
 #include "tests/support/thread_sanitizer.h"
 #include "tests/transport/nets.h"
@@ -359,18 +360,24 @@ TEST_F(Floods, ABusyListenerSurvivesTheEndOfAFlood) {
   EXPECT_EQ(received->from.number, 2U);
 }
 
-// The flood arrives faster than it can be answered.
+// The flood arrives faster than it can be answered. Its sender is no ZmqLink: closed in the middle of a flood, libzmq
+// 4.3.4 can end the process, as above.
 TEST_F(Floods, AFloodOfRefusedMessagesBlocksNoOtherNode) {
   reading = {};
   std::atomic<std::uint64_t> connections{1};
+  const auto hello = encode(Message(std::in_place_type<ToScheduler>, Hello{})).header;
+  std::string batch;
+  for (int i = 0; i < 1000; ++i) {
+    batch += RawZmtp::head(hello.size(), 2);
+    for (const std::byte byte : hello) batch += static_cast<char>(byte);
+  }
   std::jthread flooding([&](const std::stop_token& stop) {
-    ZmqLink link(context, honest);
-    link.connect(scheduler_node, endpoint);
     while (!stop.stop_requested()) {
-      for (int i = 0; i < 1000; ++i)
-        link.send({honest, scheduler_node, Message(std::in_place_type<ToScheduler>, Hello{})});
-      while (const auto answer = link.receive(steady_now()))
-        connections += std::holds_alternative<Disconnected>(std::get<ToWorker>(answer->message)) ? 1 : 0;
+      RawZmtp flood(endpoint);
+      if (!flood.shake_hands(routing_id(honest, 0, scheduler_node))) continue;
+      ++connections;
+      while (!stop.stop_requested() && !flood.closed() && flood.send(batch)) {
+      }
     }
   });
   std::uint64_t hellos = 0;

@@ -1,11 +1,11 @@
 #include "worker/compute/meter.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "core/cores.h"
 #include "core/text.h"
 
 namespace steelyard {
@@ -46,14 +46,9 @@ std::optional<MachineTicks> ticks_of(std::string_view line, std::string_view wor
 }  // namespace
 
 std::vector<unsigned> bound_to() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return {};
-  std::vector<unsigned> processors;
-  for (unsigned i = 0; i < CPU_SETSIZE; ++i) {
-    if (CPU_ISSET(i, &set)) processors.push_back(i);
-  }
-  return processors.size() < online() ? processors : std::vector<unsigned>{};
+  std::vector<unsigned> processors = allowed_core_numbers();
+  if (processors.size() >= online()) processors.clear();
+  return processors;
 }
 
 std::optional<MachineTicks> parse_machine_ticks(std::string_view stat,

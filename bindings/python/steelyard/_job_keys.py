@@ -34,6 +34,7 @@ class ClusterKeys(TypedDict, total=False):
     servers: int
     shards_per_server: int
     replicas: int
+    bind_workers: bool
     sync: str
     sum_order: Literal['arrival', 'ordered']
     reproducible: bool

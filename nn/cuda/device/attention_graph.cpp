@@ -4,6 +4,7 @@
 #include <cudnn_frontend.h>
 
 #include <cmath>
+#include <exception>
 #include <numeric>
 #include <vector>
 
@@ -17,11 +18,13 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 // Accessors of the front end's errors are not const, so errors are passed by value.
 
-// The first line: others name each plan that failed.
+// The first two lines, as one: that there is no plan, and why the first one failed. Others name further plans.
 std::string reason_of(fe::error_t error) {
-  constexpr std::size_t longest = 160;
+  constexpr std::size_t longest = 240;
   const std::string message = error.get_message();
-  std::string line = message.substr(0, message.find('\n'));
+  const std::size_t end = message.find('\n');
+  std::string line = message.substr(0, end);
+  if (end != std::string::npos) line += ' ' + message.substr(end + 1, message.find('\n', end + 1) - end - 1);
   if (line.size() > longest) line.resize(longest);
   return line.empty() ? "error " + std::to_string(static_cast<int>(error.get_code())) : line;
 }
@@ -30,9 +33,13 @@ bool contains(fe::error_t error, const char* text) {
   return error.get_message().find(text) != std::string::npos;
 }
 
-// cuDNN's status, and the driver's error 2 when it loads a kernel, are only in the message.
+// cuDNN's status, and the driver's error when it loads a kernel, "... returned error TEXT (2)", are only in the
+// message.
 bool lacks_memory(fe::error_t error) {
-  return contains(error, "ALLOCATION_FAILED") || contains(error, "returned error  (2)");
+  const std::string message = error.get_message();
+  const std::size_t of_driver = message.find("returned error ");
+  return contains(error, "ALLOCATION_FAILED") ||
+         (of_driver != std::string::npos && message.find(" (2)", of_driver) != std::string::npos);
 }
 
 void check_built(fe::error_t error) {
@@ -45,6 +52,18 @@ void check_run(fe::error_t error) {
         : contains(error, "NOT_SUPPORTED") ? Trouble::unsupported
                                            : Trouble::other,
         "cuDNN cannot compute attention: " + reason_of(error));
+}
+
+// The front end throws some errors instead of returning them.
+template <class Call>
+void without_its_exceptions(Trouble trouble, Call call) {
+  try {
+    call();
+  } catch (const Failure&) {
+    throw;
+  } catch (const std::exception& error) {
+    raise(trouble, std::string("cuDNN cannot compute attention: ") + error.what());
+  }
 }
 
 }  // namespace
@@ -135,21 +154,23 @@ struct AttentionGraph::Impl {
 AttentionGraph::AttentionGraph(const AttentionSizes& sizes, Direction direction,
                                const AttentionDevice& device)
     : impl_(std::make_unique<Impl>(sizes)) {
-  fe::graph::Graph& graph = impl_->graph;
-  graph.set_io_data_type(fe::DataType_t::BFLOAT16)
-      .set_intermediate_data_type(fe::DataType_t::FLOAT)
-      .set_compute_data_type(fe::DataType_t::FLOAT);
-  if (device.handle == nullptr) {
-    const auto properties = std::make_shared<fe::DeviceProperties>();
-    check_built(properties->deserialize({device.properties.begin(), device.properties.end()}));
-    graph.set_device_properties(properties).set_sm_version(device.capability);
-  }
-  if (direction == Direction::forward) {
-    impl_->describe_forward();
-  } else {
-    impl_->describe_backward();
-  }
-  impl_->build(device);
+  without_its_exceptions(Trouble::unsupported, [&] {
+    fe::graph::Graph& graph = impl_->graph;
+    graph.set_io_data_type(fe::DataType_t::BFLOAT16)
+        .set_intermediate_data_type(fe::DataType_t::FLOAT)
+        .set_compute_data_type(fe::DataType_t::FLOAT);
+    if (device.handle == nullptr) {
+      const auto properties = std::make_shared<fe::DeviceProperties>();
+      check_built(properties->deserialize({device.properties.begin(), device.properties.end()}));
+      graph.set_device_properties(properties).set_sm_version(device.capability);
+    }
+    if (direction == Direction::forward) {
+      impl_->describe_forward();
+    } else {
+      impl_->describe_backward();
+    }
+    impl_->build(device);
+  });
 }
 AttentionGraph::~AttentionGraph() = default;
 
@@ -163,7 +184,9 @@ std::string AttentionGraph::plan() const {
 
 void AttentionGraph::run(cudnnHandle_t handle, std::span<void* const> arrays, void* workspace) const {
   std::vector<void*> pointers(arrays.begin(), arrays.end());
-  check_run(impl_->graph.execute(handle, pointers.data(), static_cast<int>(pointers.size()), workspace));
+  without_its_exceptions(Trouble::other, [&] {
+    check_run(impl_->graph.execute(handle, pointers.data(), static_cast<int>(pointers.size()), workspace));
+  });
 }
 
 }  // namespace steelyard::nn::cuda

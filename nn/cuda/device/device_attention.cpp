@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <tuple>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "nn/cuda/attention.h"
@@ -18,6 +21,8 @@ namespace {
 
 constexpr std::uint64_t most_workspace = 256 << 20, workspace_alignment = 256;  // bytes
 constexpr std::int64_t longest_head = 128;                                      // of every architecture
+// Older ones copy from the host in each call, for numbers of tokens that are no multiple of 128.
+constexpr std::size_t oldest_version = 91600;
 
 struct Graphs {
   explicit Graphs(const AttentionSizes& sizes)
@@ -33,26 +38,48 @@ struct Graphs {
   const AttentionGraph forward, backward;
 };
 
-// Those of this thread's device, compiled once while an op uses them.
+// What this thread knows of its devices. It outlives ops: a network that needs too much memory is made again, with
+// smaller micro-batches.
+struct Known {
+  static constexpr std::size_t most_graphs = 64;
+  using Place = std::pair<int, AttentionSizes>;  // of a device
+
+  static Known& mine() {
+    static thread_local Known known;
+    return known;
+  }
+  static Place here(const AttentionSizes& sizes) {
+    int device = 0;
+    check(cudaGetDevice(&device), "be asked for its number");
+    return {device, sizes};
+  }
+
+  std::map<Place, std::shared_ptr<const Graphs>> graphs;
+  std::map<Place, std::optional<std::string>> comparisons;  // of sizes of one sample
+};
+
+// Compiled once.
 std::shared_ptr<const Graphs> graphs_of(const AttentionSizes& sizes) {
-  static thread_local std::map<std::pair<int, AttentionSizes>, std::weak_ptr<const Graphs>> kept;
-  int device = 0;
-  check(cudaGetDevice(&device), "be asked for its number");
-  std::weak_ptr<const Graphs>& known = kept[{device, sizes}];
-  std::shared_ptr<const Graphs> graphs = known.lock();
-  if (!graphs) known = graphs = std::make_shared<Graphs>(sizes);
-  return graphs;
+  auto& kept = Known::mine().graphs;
+  const Known::Place place = Known::here(sizes);
+  if (const auto known = kept.find(place); known != kept.end()) return known->second;
+  if (kept.size() >= Known::most_graphs) kept.clear();
+  return kept[place] = std::make_shared<const Graphs>(sizes);
+}
+
+AttentionSizes sizes_of_one(const Attention& op, const OpPlace& place) {
+  return {.samples = 1,
+          .heads = op.heads,
+          .tokens = place.output.width,
+          .length = place.output.channels / op.heads,
+          .causal = op.causal};
 }
 
 class CudnnAttention final : public CudaOp {
  public:
   CudnnAttention(const Attention& op, const OpPlace& place, const Context& context)
       : CudaOp(context),
-        sizes_{.samples = 1,
-               .heads = op.heads,
-               .tokens = place.output.width,
-               .length = place.output.channels / op.heads,
-               .causal = op.causal},
+        sizes_(sizes_of_one(op, place)),
         logarithms_(sizes_.heads * sizes_.tokens * place.micro_batch) {
     // All now: nothing can be compiled in a capture.
     AttentionSizes sizes = sizes_;
@@ -139,10 +166,15 @@ class CudnnAttention final : public CudaOp {
 }  // namespace
 
 LibraryAttention make_library_attention(const Attention& op, const OpPlace& place, const Context& context) {
-  const std::int64_t length = place.output.channels / op.heads;
-  if (length > longest_head) return {nullptr, "cudnn: heads of more than 128 features"};
+  const AttentionSizes sizes = sizes_of_one(op, place);
+  if (sizes.length > longest_head) return {nullptr, "cudnn: heads of more than 128 features"};
+  // The front end gives the logarithms this place in the workspace, and cuDNN what follows: 16 bytes at least.
+  if (sizes.heads * sizes.tokens % 4 != 0) return {nullptr, "cudnn: heads times tokens is no multiple of 4"};
+  if (cudnnGetVersion() < oldest_version)
+    return {nullptr, "cudnn: version " + std::to_string(cudnnGetVersion()) + " is older than 9.16"};
   try {
-    return {std::make_unique<CudnnAttention>(op, place, context)};
+    auto library = std::make_unique<CudnnAttention>(op, place, context);
+    return {std::move(library), {}, &Known::mine().comparisons[Known::here(sizes)]};
   } catch (const OutOfMemory&) {
     throw;
   } catch (const Failure& failure) {

@@ -308,7 +308,7 @@ std::unique_ptr<Op> by_cudnn(const Conv2d& op, const OpPlace& place, const Conte
 // cuDNN may reject a shape in one storage or in both; implementation() shows what computes it.
 std::unique_ptr<Op> make(const Conv2d& op, const OpPlace& place, const Context& context) {
   const bool depthwise = op.groups > 1 && op.groups == place.inputs[0].channels;
-  if (depthwise || context.own_convolutions) return make_direct_conv2d(op, place, context);
+  if (depthwise || context.own_kernels) return make_direct_conv2d(op, place, context);
   try {
     return by_cudnn(op, place, context);
   } catch (const NoAlgorithm&) {

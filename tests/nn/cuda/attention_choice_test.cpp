@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "nn/cuda/attention.h"
+#include "nn/cuda/typed_calls.h"
 #include "tests/nn/cuda/on_device.h"
 
 namespace steelyard::nn::cuda::attention_choice_test {
@@ -55,6 +56,34 @@ class OtherGradients final : public Library {
   std::unique_ptr<Op> other_;
 };
 
+// One token of one sample is wrong: a fault of a tile's end, lost in the sum over all.
+class WrongToken final : public Library {
+ public:
+  WrongToken(std::unique_ptr<Op> op, const OpPlace& place, Stream& stream)
+      : Library(std::move(op)), token_(place.output.channels), size_(place.output.size()), stream_(stream) {}
+  void forward(const Pass& pass, const Forward& call) override {
+    Library::forward(pass, call);
+    const ForwardOf<Bf16> typed(call);
+    stream_.fill_zero(typed.output + size_ - token_, token_ * sizeof(Bf16));
+  }
+
+ private:
+  std::uint64_t token_, size_;  // numbers of a token, and of a sample
+  Stream& stream_;
+};
+
+class Counts final : public Library {
+ public:
+  Counts(std::unique_ptr<Op> op, int& calls) : Library(std::move(op)), calls_(calls) {}
+  void forward(const Pass& pass, const Forward& call) override {
+    ++calls_;
+    Library::forward(pass, call);
+  }
+
+ private:
+  int& calls_;
+};
+
 template <class Kind>
 LibraryAttention library(const Attention& op, const OpPlace& place, const Context& context) {
   return {std::make_unique<Kind>(make_own_attention(op, place, context))};
@@ -70,7 +99,7 @@ std::string chosen(const MakeLibraryAttention& make_library, Storage storage = S
   q.place.micro_batch = 4;
   std::optional<Context> kept;
   const auto make = [&](const OpPlace& place, const Context& context) {
-    kept.emplace(context).own_convolutions = own;
+    kept.emplace(context).own_kernels = own;
     return choose_attention(op, place, *kept, make_library);
   };
   return OnDevice(make, q).implementation();
@@ -114,6 +143,10 @@ TEST(AttentionChoice, RefusesWrongResults) {
         make_own_attention(op, place, context),
         make_own_attention(Attention(op.heads, !op.causal), place, context))};
   };
+  const auto wrong_token = [](const Attention& op, const OpPlace& place, const Context& context) {
+    return LibraryAttention{
+        std::make_unique<WrongToken>(make_own_attention(op, place, context), place, context.stream)};
+  };
   for (const bool causal : {false, true}) {
     const auto with = [&](const MakeLibraryAttention& make) {
       return chosen(make, Storage::bf16, false, causal);
@@ -121,7 +154,23 @@ TEST(AttentionChoice, RefusesWrongResults) {
     EXPECT_THAT(with(other_mask), AllOf(StartsWith("cuda (library: "), HasSubstr("result of 4 samples")));
     EXPECT_THAT(with(other_heads), HasSubstr("result of 4 samples"));
     EXPECT_THAT(with(other_gradients), HasSubstr("gradient of queries of 4 samples"));
+    EXPECT_THAT(with(wrong_token), HasSubstr("result of 4 samples"));
   }
+}
+
+TEST(AttentionChoice, ComparesOpsOfEqualSizesOnce) {
+  int calls = 0;
+  std::optional<std::string> comparison;
+  const auto counts = [&](const Attention& op, const OpPlace& place, const Context& context) {
+    return LibraryAttention{
+        std::make_unique<Counts>(make_own_attention(op, place, context), calls), {}, &comparison};
+  };
+  EXPECT_EQ(chosen(counts), "library");
+  EXPECT_EQ(calls, 3) << "of 4, 2 and 1 samples";
+  EXPECT_EQ(chosen(counts), "library");
+  EXPECT_EQ(calls, 3);
+  comparison = "its result is wrong";
+  EXPECT_EQ(chosen(counts), "cuda (library: its result is wrong)");
 }
 
 }  // namespace

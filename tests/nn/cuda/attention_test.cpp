@@ -71,22 +71,36 @@ TEST(CudaAttention, HandlesLargeScores) {
   for (const bool causal : {false, true}) expect_right(Attention(1, causal), {1, 130, 3 * 20}, 1, 12, random);
 }
 
-// On a device these are the library's: micro-batches of powers of two and others.
+// Whether these are the library's ops.
+constexpr bool by_library =
+#if defined(STEELYARD_ON_DEVICE) && defined(STEELYARD_CUDNN_FRONTEND)
+    true;
+#else
+    false;
+#endif
+
+// Micro-batches of powers of two and others.
+void expect_right_in_bf16(const Attention& op, Shape in, Random& random) {
+  for (const std::uint32_t size : {1, 7}) {
+    const MicroBatch batch{.size = size, .count = size};
+    Question q = random_question(op, {in}, size, size, false, random);
+    shorten(q);
+    const Answer expected = run(*reference_op(q), q, {batch, true});
+    q.place.storage = Storage::bf16;
+    OnDevice ours(q);
+    expect_same(run(ours, q, {batch, true}), expected, q, {batch, true}, 0.02F);
+    const bool aligned = op.heads * in.width % 4 == 0;
+    EXPECT_THAT(ours.implementation(), testing::StartsWith(by_library && aligned ? "cudnn" : "cuda"));
+  }
+}
+
 TEST(CudaAttention, AgreesWithTheReferenceInBf16) {
   Random random(8);
   for (const bool causal : {false, true}) {
-    for (const std::uint32_t length : {16, 64}) {
-      const Shape in{1, 40, 3 * 2 * length};
-      for (const std::uint32_t size : {1, 7}) {
-        const MicroBatch batch{.size = size, .count = size};
-        Question q = random_question(Attention(2, causal), {in}, size, size, false, random);
-        shorten(q);
-        const Answer expected = run(*reference_op(q), q, {batch, true});
-        q.place.storage = Storage::bf16;
-        OnDevice op(q);
-        expect_same(run(op, q, {batch, true}), expected, q, {batch, true}, 0.02F);
-      }
-    }
+    for (const std::uint32_t length : {16, 64})
+      expect_right_in_bf16(Attention(2, causal), {1, 40, 3 * 2 * length}, random);
+    expect_right_in_bf16(Attention(4, causal), {1, 65, 3 * 4 * 16}, random);
+    expect_right_in_bf16(Attention(3, causal), {1, 65, 3 * 3 * 16}, random);
   }
 }
 

@@ -124,7 +124,7 @@ TEST_F(FirstRun, RefusedConvolutionsAreComputedByOurKernels) {
   Network network(model, 0, 16, true);
   EXPECT_EQ(network.micro_batch_sizes().front(), 16U);
   EXPECT_THAT(network.description(),
-              HasSubstr("all convolutions are computed by our own kernels, and slower: a "
+              HasSubstr("our own kernels compute all convolutions and attention, and slower: a "
                         "call of the host executor fails"));
   EXPECT_EQ(gradient(network), expected);
 }

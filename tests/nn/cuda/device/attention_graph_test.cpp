@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,15 @@ TEST(AttentionGraph, IsRefusedWithOneLineForHeadsThatAreNotMultiplesOf8) {
       EXPECT_THAT(refusal.what(), testing::Not(HasSubstr("\n")));
     }
   }
+}
+
+// The driver of this test then has none.
+TEST(AttentionGraph, MissingMemoryIsNoRefusal) {
+  setenv("STEELYARD_DRIVER_LACKS_MEMORY", "1", 1);
+  EXPECT_THROW(AttentionGraph({.samples = 2, .heads = 2, .tokens = 144, .length = 24, .causal = false},
+                              Direction::forward, device(h100)),
+               OutOfMemory);
+  unsetenv("STEELYARD_DRIVER_LACKS_MEMORY");
 }
 
 TEST(AttentionGraph, RefusesADeviceThatIsNotDescribed) {

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -89,15 +88,6 @@ TEST(AttentionGraph, IsRefusedWithOneLineForHeadsThatAreNotMultiplesOf8) {
       EXPECT_THAT(refusal.what(), testing::Not(HasSubstr("\n")));
     }
   }
-}
-
-// The driver of this test then has none.
-TEST(AttentionGraph, MissingMemoryIsNoRefusal) {
-  setenv("STEELYARD_DRIVER_LACKS_MEMORY", "1", 1);
-  EXPECT_THROW(AttentionGraph({.samples = 2, .heads = 2, .tokens = 144, .length = 24, .causal = false},
-                              Direction::forward, device(h100)),
-               OutOfMemory);
-  unsetenv("STEELYARD_DRIVER_LACKS_MEMORY");
 }
 
 TEST(AttentionGraph, RefusesADeviceThatIsNotDescribed) {

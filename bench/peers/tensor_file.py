@@ -1,5 +1,6 @@
 """Reads and writes safetensors files of 32-bit floats, without the package safetensors, which Debian 12 lacks."""
 import json
+import os
 
 import torch
 
@@ -11,10 +12,12 @@ def save_file(tensors, path):
         header[name] = {'dtype': 'F32', 'shape': list(tensor.shape), 'data_offsets': [begin, at]}
     text = json.dumps(header).encode()
     text += b' ' * (-len(text) % 8)  # the data are aligned
-    with open(path, 'wb') as file:
+    new = f'{path}.new'  # another process may be reading the file of this name
+    with open(new, 'wb') as file:
         file.write(len(text).to_bytes(8, 'little') + text)
         for tensor in tensors.values():
             file.write(tensor.float().contiguous().numpy().tobytes())
+    os.replace(new, path)
 
 
 def load_file(path):

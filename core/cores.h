@@ -8,8 +8,8 @@
 namespace steelyard {
 
 // The numbers of the cores that the calling thread and its children may use (its affinity, which taskset and
-// container managers set), ascending. Empty if the system does not report them, or may have more than 1024, the
-// size of a default CPU set.
+// container managers set), ascending. Empty if the system does not report them, or may have more than 1024,
+// the size of a default CPU set.
 std::vector<unsigned> allowed_core_numbers();
 
 // The same cores in the order in which they lie in the machine: those of a package together, and the

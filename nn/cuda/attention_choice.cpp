@@ -98,7 +98,8 @@ struct Squares {
   [[nodiscard]] bool exceed(double limit) const { return !(difference <= limit * limit * all); }
 };
 
-// Rows of an array: `count` numbers from `begin` on, of each `row`; they consist of heads of `length` numbers.
+// Rows of an array: `count` numbers from `begin` on, of each `row`; they consist of heads of `length`
+// numbers.
 struct Part {
   std::uint64_t row, begin, count, length;
 };

@@ -360,8 +360,8 @@ TEST_F(Floods, ABusyListenerSurvivesTheEndOfAFlood) {
   EXPECT_EQ(received->from.number, 2U);
 }
 
-// The flood arrives faster than it can be answered. Its sender is no ZmqLink: closed in the middle of a flood, libzmq
-// 4.3.4 can end the process, as above.
+// The flood arrives faster than it can be answered. Its sender is no ZmqLink: closed in the middle of a
+// flood, libzmq 4.3.4 can end the process, as above.
 TEST_F(Floods, AFloodOfRefusedMessagesBlocksNoOtherNode) {
   reading = {};
   std::atomic<std::uint64_t> connections{1};

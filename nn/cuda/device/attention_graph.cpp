@@ -18,7 +18,8 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 
 // Accessors of the front end's errors are not const, so errors are passed by value.
 
-// The first two lines, as one: that there is no plan, and why the first one failed. Others name further plans.
+// The first two lines, as one: that there is no plan, and why the first one failed. Others name further
+// plans.
 std::string reason_of(fe::error_t error) {
   constexpr std::size_t longest = 240;
   const std::string message = error.get_message();
@@ -33,8 +34,8 @@ bool contains(fe::error_t error, const char* text) {
   return error.get_message().find(text) != std::string::npos;
 }
 
-// cuDNN's status, and the driver's error when it loads a kernel, "... returned error TEXT (2)", are only in the
-// message.
+// cuDNN's status, and the driver's error when it loads a kernel, "... returned error TEXT (2)", are only in
+// the message.
 bool lacks_memory(fe::error_t error) {
   const std::string message = error.get_message();
   const std::size_t of_driver = message.find("returned error ");

@@ -38,8 +38,8 @@ struct Graphs {
   const AttentionGraph forward, backward;
 };
 
-// What this thread knows of its devices. It outlives ops: a network that needs too much memory is made again, with
-// smaller micro-batches.
+// What this thread knows of its devices. It outlives ops: a network that needs too much memory is made again,
+// with smaller micro-batches.
 struct Known {
   static constexpr std::size_t most_graphs = 64;
   using Place = std::pair<int, AttentionSizes>;  // of a device
@@ -168,7 +168,8 @@ class CudnnAttention final : public CudaOp {
 LibraryAttention make_library_attention(const Attention& op, const OpPlace& place, const Context& context) {
   const AttentionSizes sizes = sizes_of_one(op, place);
   if (sizes.length > longest_head) return {nullptr, "cudnn: heads of more than 128 features"};
-  // The front end gives the logarithms this place in the workspace, and cuDNN what follows: 16 bytes at least.
+  // The front end gives the logarithms this place in the workspace, and cuDNN what follows: 16 bytes at
+  // least.
   if (sizes.heads * sizes.tokens % 4 != 0) return {nullptr, "cudnn: heads times tokens is no multiple of 4"};
   if (cudnnGetVersion() < oldest_version)
     return {nullptr, "cudnn: version " + std::to_string(cudnnGetVersion()) + " is older than 9.16"};

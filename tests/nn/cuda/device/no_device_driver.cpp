@@ -1,5 +1,5 @@
-// A driver (libcuda.so.1) of a machine without devices. cuDNN compiles kernels for a described device only if it
-// finds one, with all functions that it looks up; it loads no kernel then.
+// A driver (libcuda.so.1) of a machine without devices. cuDNN compiles kernels for a described device only if
+// it finds one, with all functions that it looks up; it loads no kernel then.
 namespace {
 
 constexpr int success = 0, no_device = 100;

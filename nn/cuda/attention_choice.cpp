@@ -16,7 +16,7 @@ namespace {
 // Both round factors and results to 8 bits, but not at the same places. A wrong mask or scale changes results
 // by much more.
 constexpr double largest_difference = 0x1p-5, smallest_number = 0x1p-8;
-// Of one token's part of a head: a wrong one of thousands is lost in the sum over all.
+// For one token of a head: a single wrong one is too small a part of the sum over all.
 constexpr double largest_of_token = 0x1p-2;
 // Bytes of one array: larger micro-batches than one sample are not compared if their arrays are larger.
 constexpr std::uint64_t largest_trial = 8 << 20;
